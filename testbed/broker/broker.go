@@ -44,6 +44,7 @@ func New() *Broker {
 		InlineClient:           true,
 		Capabilities:           capabilities(),
 	})
+	silence(b.server)
 	if err := b.server.AddHook(&hook{broker: b}, nil); err != nil {
 		panic("internal error: cannot add the hook: " + err.Error())
 	}

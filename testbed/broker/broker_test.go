@@ -1,14 +1,13 @@
 package broker
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"context"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"go.uber.org/goleak"
@@ -56,6 +55,19 @@ func TestMessagesFlowInVirtualTime(t *testing.T) {
 		}
 		c.Disconnect(100)
 	})
+}
+
+// Sixty days of an idle broker must cost nothing: long outages are ordinary scenarios.
+func TestIdleTimeIsFree(t *testing.T) {
+	began := time.Now()
+	synctest.Test(t, func(*testing.T) {
+		b := New()
+		defer b.Close()
+		time.Sleep(60 * 24 * time.Hour)
+	})
+	if d := time.Since(began); d > 5*time.Second {
+		t.Fatalf("sixty idle days took %v of real time", d)
+	}
 }
 
 func TestHalfOpenLosesTheConnectionOnBothSides(t *testing.T) {
