@@ -1,0 +1,304 @@
+package wire
+
+// Version is the contract version that every envelope and every request carries.
+const Version = "a2a-task-orchestration-v1"
+
+// Type names the body that an envelope carries. It is the last part of the topic: "plan" travels on down/plan.
+type Type string
+
+// The bodies of this form of the contract. Source: docs/contract.md, sections 1 and 4.
+const (
+	TypePlan       Type = "plan"
+	TypeControl    Type = "control"
+	TypeStepResult Type = "step_result"
+	TypeReceipt    Type = "receipt"
+	TypeAck        Type = "ack"
+	TypeResult     Type = "result"
+	TypeStepDue    Type = "step_due"
+	TypeStatus     Type = "status"
+)
+
+// Corr are the correlation ids of a message. What does not apply is left out.
+type Corr struct {
+	TurnID       string `json:"turn_id,omitempty" rule:"ref"`
+	ExperienceID string `json:"experience_id,omitempty" rule:"ref"`
+	WorkflowID   string `json:"workflow_id,omitempty" rule:"ref"`
+	PlanID       string `json:"plan_id,omitempty" rule:"ref"`
+	StepID       string `json:"step_id,omitempty" rule:"ref"`
+	TaskID       string `json:"task_id,omitempty" rule:"ref"`
+	EscalationID string `json:"escalation_id,omitempty" rule:"ref"`
+}
+
+// Envelope is one message. Exactly one body is set, the one that Type names.
+type Envelope struct {
+	V          string `json:"v" rule:"const=a2a-task-orchestration-v1"`
+	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status;later=decision|content|answer|monitor|escalation|question|telemetry"`
+	ID         string `json:"id" rule:"uuid7"`     // UUIDv7, kept by a re-send
+	DeviceID   string `json:"device_id" rule:"id"` // the robot it is for or from
+	SentAt     string `json:"sent_at" rule:"time"` // RFC 3339 with milliseconds, UTC; informative only, nothing is ordered by it
+	StoreEpoch string `json:"store_epoch,omitempty" rule:"ref"`
+	Seq        int64  `json:"seq,omitempty"`       // up: outbox sequence; down: the planner's counter per device
+	FloorSeq   int64  `json:"floor_seq,omitempty"` // up only: the lowest sequence that is not receipted
+	Corr       Corr   `json:"corr,omitzero"`
+
+	Plan       *Plan       `json:"-"`
+	Control    *Control    `json:"-"`
+	StepResult *StepResult `json:"-"`
+	Receipt    *Receipt    `json:"-"`
+	Ack        *Ack        `json:"-"`
+	Result     *Result     `json:"-"`
+	StepDue    *StepDue    `json:"-"`
+	Status     *Status     `json:"-"`
+}
+
+// Plan is the body of down/plan.
+type Plan struct {
+	Workflow   Workflow    `json:"workflow"`
+	Requests   []Request   `json:"device_task_requests" rule:"max=steps"`
+	Experience *Experience `json:"experience,omitempty"`
+}
+
+// Experience is accepted as a field so that a plan that carries one gets a clear answer; see docs/contract.md.
+type Experience struct {
+	ContractVersion string `json:"contract_version" rule:"text"`
+	ExperienceID    string `json:"experience_id" rule:"id"`
+}
+
+// Workflow is the head of a plan.
+type Workflow struct {
+	CloudWorkflowID string   `json:"cloud_workflow_id" rule:"id"`
+	PlanID          string   `json:"plan_id" rule:"id"`
+	Revision        int64    `json:"revision"`
+	TTLMS           int64    `json:"ttl_ms,omitempty" rule:"int=1:7776000000"`
+	ExpiresAt       string   `json:"expires_at,omitempty" rule:"time"` // RFC 3339
+	DeadlineMS      int64    `json:"deadline_ms,omitempty" rule:"int=1:7776000000"`
+	CatalogEtag     string   `json:"catalog_etag,omitempty" rule:"text"`
+	Origin          *Origin  `json:"origin,omitempty"`
+	Priority        string   `json:"priority,omitempty" rule:"enum=safety|user|background"` // safety, user (default), background
+	CancelSteps     []string `json:"cancel_steps,omitempty" rule:"id"`
+}
+
+// Origin says which words of a person the plan comes from.
+type Origin struct {
+	TurnID    string `json:"turn_id,omitempty" rule:"id"`
+	Utterance string `json:"utterance,omitempty" rule:"text"`
+	Locale    string `json:"locale,omitempty" rule:"text"`
+}
+
+// Request is one step of a plan: an entry of device_task_requests.
+type Request struct {
+	ContractVersion   string           `json:"contract_version,omitempty" rule:"const=a2a-task-orchestration-v1"`
+	CloudWorkflowID   string           `json:"cloud_workflow_id,omitempty" rule:"id"`
+	CloudStepID       string           `json:"cloud_step_id" rule:"id"`
+	ExecutionTarget   string           `json:"execution_target,omitempty" rule:"enum=device|cloud"` // device (default) or cloud
+	TaskMethod        string           `json:"taskMethod,omitempty" rule:"id"`
+	Params            Object           `json:"params,omitempty"`
+	TokenText         string           `json:"token_text,omitempty" rule:"text"`
+	Skill             string           `json:"skill,omitempty" rule:"id"`
+	ExecutionMode     string           `json:"executionMode,omitempty" rule:"enum=queued_wait|immediate"` // queued_wait (default) or immediate
+	DependsOn         []Dependency     `json:"depends_on,omitempty"`
+	WaitPolicy        string           `json:"wait_policy,omitempty" rule:"enum=submitted|completed|event"` // submitted, completed (default), event
+	WaitEvent         *WaitEvent       `json:"wait_event,omitempty"`
+	TemporalRelation  string           `json:"temporal_relation,omitempty" rule:"enum=after_planned_step;later=after_existing_event|at_time"`
+	TemporalAnchorID  string           `json:"temporal_anchor_id,omitempty" rule:"id"`
+	DelayMS           int64            `json:"delay_ms,omitempty" rule:"int=0:2592000000"`
+	InputFrom         *InputFrom       `json:"input_from,omitempty"`
+	OutputKey         string           `json:"output_key,omitempty" rule:"id"`
+	When              *Condition       `json:"when,omitempty"`
+	TimeoutMS         int64            `json:"timeout_ms,omitempty" rule:"int=1:2592000000"`
+	EvidenceTimeoutMS int64            `json:"evidence_timeout_ms,omitempty" rule:"int=1:2592000000"`
+	HoldMS            int64            `json:"hold_ms,omitempty" rule:"int=1:2592000000"`
+	Retry             *Retry           `json:"retry,omitempty"`
+	OnFailure         string           `json:"on_failure,omitempty" rule:"enum=escalate|continue|abort"` // escalate (default), continue, abort
+	RequiredEffects   []RequiredEffect `json:"required_effects,omitempty"`
+}
+
+// Dependency is a step id, or {"step":"x","on":"success|done|failure"}. On the wire a plain success is the bare id.
+type Dependency struct {
+	Step string `json:"step" rule:"id"`
+	On   string `json:"on,omitempty" rule:"enum=success|done|failure"`
+}
+
+// WaitEvent names the event that releases dependants under wait_policy "event".
+type WaitEvent struct {
+	Event string `json:"event" rule:"id"`
+	Match Object `json:"match,omitempty"`
+}
+
+// InputFrom is {"param":"output_key.path"} (a parameter from an output) or ["output_key"] (visible to when). One of the two is set.
+type InputFrom struct {
+	Params  map[string]string
+	Visible []string
+}
+
+// Retry is a declared local retry.
+type Retry struct {
+	MaxAttempts int64 `json:"max_attempts" rule:"int=1:100"`
+	BackoffMS   int64 `json:"backoff_ms,omitempty" rule:"int=0:2592000000"`
+}
+
+// RequiredEffect is an effect id, or {"effect_id":…,"kind":"maintain","until":…}. On the wire a plain achieve is the bare id.
+type RequiredEffect struct {
+	EffectID string `json:"effect_id" rule:"id"`
+	Kind     string `json:"kind,omitempty" rule:"enum=achieve|maintain"`
+	Until    string `json:"until,omitempty" rule:"id"`
+}
+
+// Condition is a typed condition: exactly one of All, Any, Not, or a leaf (Ref and Op).
+type Condition struct {
+	All      []Condition `json:"all,omitempty" rule:"min=1"`
+	Any      []Condition `json:"any,omitempty" rule:"min=1"`
+	Not      *Condition  `json:"not,omitempty"`
+	Ref      string      `json:"ref,omitempty" rule:"id"`
+	Op       string      `json:"op,omitempty" rule:"enum=eq|ne|lt|le|gt|ge|in|exists"`
+	Value    Value       `json:"value,omitzero"`
+	MaxAgeMS int64       `json:"max_age_ms,omitempty" rule:"int=1:2592000000"`
+}
+
+// Control is the body of down/control.
+type Control struct {
+	Verb        string `json:"verb" rule:"enum=cancel;later=pause|resume|kill|set_tier|disable_experience"` // cancel (the other verbs are refused until their issue)
+	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"`       // workflow, step, all
+	Target      string `json:"target,omitempty" rule:"ref"`
+	RequestedBy string `json:"requested_by,omitempty" rule:"text"`
+	Reason      string `json:"reason,omitempty" rule:"text"`
+}
+
+// StepResult is the body of down/step_result: the outcome of a cloud step.
+type StepResult struct {
+	CloudStepID string `json:"cloud_step_id" rule:"ref"`
+	TaskID      string `json:"task_id" rule:"ref"`
+	Status      string `json:"status" rule:"enum=completed|failed"` // completed or failed
+	Output      Object `json:"output,omitempty"`
+	ReasonCode  string `json:"reason_code,omitempty" rule:"ref"`
+}
+
+// Receipt is the body of down/receipt: what the planner has stored.
+type Receipt struct {
+	Refs        []string `json:"refs,omitempty" rule:"ref"` // message ids of up rows
+	Nonce       string   `json:"nonce,omitempty" rule:"ref"`
+	PlannerTime string   `json:"planner_time,omitempty" rule:"time"` // RFC 3339
+	Close       []string `json:"close,omitempty" rule:"ref"`
+}
+
+// Fault is one thing that is wrong with a message.
+type Fault struct {
+	Path       string `json:"path" rule:"text"` // as in device_task_requests[0].params.position
+	ReasonCode string `json:"reason_code" rule:"ref"`
+	Message    string `json:"message" rule:"text"`
+}
+
+// Ack is the body of up/ack. Accepted never means done.
+type Ack struct {
+	RefID       string   `json:"ref_id,omitempty" rule:"ref"`
+	RefSHA256   string   `json:"ref_sha256,omitempty" rule:"sha256"` // of an unreadable message, hex
+	Accepted    bool     `json:"accepted"`
+	ReasonCode  string   `json:"reason_code,omitempty" rule:"ref"`
+	Errors      []Fault  `json:"errors,omitempty"`
+	State       string   `json:"state,omitempty" rule:"text"`
+	Stopping    []string `json:"stopping,omitempty" rule:"ref"`
+	HoldersLeft []string `json:"holders_left,omitempty" rule:"text"`
+	CatalogEtag string   `json:"catalog_etag,omitempty" rule:"text"`
+}
+
+// StepDue is the body of up/step_due.
+type StepDue struct {
+	CloudStepID string     `json:"cloud_step_id" rule:"ref"`
+	TaskID      string     `json:"task_id" rule:"ref"`
+	Inputs      Object     `json:"inputs,omitempty"`
+	Evidence    []Evidence `json:"evidence,omitempty"`
+}
+
+// Evidence is what was accepted as proof of an effect.
+type Evidence struct {
+	EffectID    string `json:"effect_id" rule:"ref"`
+	Event       string `json:"event,omitempty" rule:"ref"`
+	Key         string `json:"key,omitempty" rule:"text"`
+	Value       Value  `json:"value,omitzero"`
+	Source      string `json:"source" rule:"text"`
+	Class       string `json:"class" rule:"text"`
+	Seq         int64  `json:"seq"` // journal sequence of its intake
+	AgeMS       int64  `json:"age_ms"`
+	Correlation string `json:"correlation" rule:"text"` // task_id or window
+	Recovered   bool   `json:"recovered,omitempty"`
+}
+
+// StepReport is one step of a result.
+type StepReport struct {
+	CloudStepID string         `json:"cloud_step_id" rule:"ref"`
+	State       string         `json:"state" rule:"ref"`
+	Attempts    int64          `json:"attempts"`
+	ReasonCode  string         `json:"reason_code,omitempty" rule:"ref"`
+	Evidence    []Evidence     `json:"evidence,omitempty"`
+	Effects     []EffectReport `json:"effects,omitempty"`
+	StartedMS   int64          `json:"started_ms,omitempty"` // since the workflow was accepted
+	EndedMS     int64          `json:"ended_ms,omitempty"`
+}
+
+// EffectReport is the closure of one effect.
+type EffectReport struct {
+	EffectID string `json:"effect_id" rule:"ref"`
+	State    string `json:"state" rule:"ref"`
+}
+
+// Counters are what the workflow cost.
+type Counters struct {
+	UplinkMessages int64 `json:"uplink_messages"`
+	Decisions      int64 `json:"decisions"`
+	Replans        int64 `json:"replans"`
+	ModelCalls     int64 `json:"model_calls"`
+}
+
+// Result is the body of up/result.
+type Result struct {
+	Status     string       `json:"status" rule:"enum=completed|partial|failed|cancelled|expired"` // completed partial failed cancelled expired
+	ReasonCode string       `json:"reason_code,omitempty" rule:"ref"`
+	Steps      []StepReport `json:"steps"`
+	Counters   Counters     `json:"counters"`
+	ElapsedMS  int64        `json:"elapsed_ms"`
+	Truncated  bool         `json:"truncated,omitempty"`
+}
+
+// OpenWorkflow is one line of a status.
+type OpenWorkflow struct {
+	WorkflowID string `json:"workflow_id" rule:"ref"`
+	State      string `json:"state" rule:"ref"`
+	Revision   int64  `json:"revision"`
+}
+
+// Room is a place that the robot knows, as reported in a status.
+type Room struct {
+	ID        string   `json:"id" rule:"text"`
+	Name      string   `json:"name" rule:"text"`
+	Aliases   []string `json:"aliases,omitempty" rule:"text"`
+	Reachable bool     `json:"reachable"`
+}
+
+// Limits are what the device enforces before decoding.
+type Limits struct {
+	MessageBytes int64 `json:"message_bytes"`
+	Steps        int64 `json:"steps"`
+	Nesting      int64 `json:"nesting"`
+	StringBytes  int64 `json:"string_bytes"`
+	IDChars      int64 `json:"id_chars"`
+}
+
+// Status is the body of up/status: retained presence and hello.
+type Status struct {
+	Online        bool           `json:"online"`
+	ConnNo        string         `json:"conn_no,omitempty" rule:"ref"` // "<start>.<connection>", both decimal
+	StoreEpoch    string         `json:"store_epoch,omitempty" rule:"ref"`
+	Nonce         string         `json:"nonce,omitempty" rule:"ref"`
+	LastReceipt   string         `json:"last_receipt,omitempty" rule:"ref"`
+	AgentVersion  string         `json:"agent_version,omitempty" rule:"text"`
+	Contract      string         `json:"contract,omitempty" rule:"text"`
+	CatalogEtag   string         `json:"catalog_etag,omitempty" rule:"text"`
+	RoomsEtag     string         `json:"rooms_etag,omitempty" rule:"text"`
+	Rooms         []Room         `json:"rooms,omitempty"`
+	Tier          string         `json:"tier,omitempty" rule:"text"`
+	Mode          string         `json:"mode,omitempty" rule:"text"`
+	Holders       []string       `json:"holders,omitempty" rule:"text"`
+	OpenCount     int64          `json:"open_count,omitempty"`
+	OpenWorkflows []OpenWorkflow `json:"open_workflows,omitempty"`
+	Limits        *Limits        `json:"limits,omitempty"`
+}

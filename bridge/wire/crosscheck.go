@@ -1,0 +1,128 @@
+package wire
+
+import "fmt"
+
+// crossCheck finds what no single member shows: members that exclude or need each other. It runs on what could be decoded.
+func crossCheck(w *walker, e *Envelope, dir Direction) {
+	if e.FloorSeq != 0 && dir != Up {
+		w.faultAt("floor_seq", ReasonBadValue, "belongs to messages up only")
+	}
+	switch {
+	case e.Plan != nil:
+		crossPlan(w, e.Plan)
+	case e.Control != nil:
+		if c := e.Control; c.Target == "" && c.Scope != "all" {
+			w.faultAt("target", ReasonMissingField, "is needed for this scope")
+		}
+	case e.Ack != nil:
+		if (e.Ack.RefID == "") == (e.Ack.RefSHA256 == "") {
+			w.faultAt("ref_id", ReasonBadValue, "exactly one of ref_id and ref_sha256 must be given")
+		}
+	}
+}
+
+func crossPlan(w *walker, p *Plan) {
+	seen := make(map[string]bool, len(p.Requests))
+	for i := range p.Requests {
+		r := &p.Requests[i]
+		c := stepCheck{w, fmt.Sprintf("device_task_requests[%d].", i)}
+		if seen[r.CloudStepID] && r.CloudStepID != "" {
+			c.fault("cloud_step_id", ReasonDuplicateStepID, "another step has this id")
+		}
+		seen[r.CloudStepID] = true
+		if r.CloudWorkflowID != "" && r.CloudWorkflowID != p.Workflow.CloudWorkflowID {
+			c.fault("cloud_workflow_id", ReasonBadValue, "is not the plan's")
+		}
+		c.work(r)
+		c.timing(r)
+		c.effects(r)
+		c.condition("when", r.When)
+	}
+}
+
+// stepCheck names faults of one step.
+type stepCheck struct {
+	w      *walker
+	prefix string
+}
+
+func (c stepCheck) fault(field, reason, msg string) { c.w.faultAt(c.prefix+field, reason, msg) }
+
+// work checks that a step says what to do, in the words of who does it.
+func (c stepCheck) work(r *Request) {
+	bodily := r.TaskMethod != "" || r.TokenText != ""
+	switch {
+	case r.ExecutionTarget == "cloud" && r.Skill == "":
+		c.fault("skill", ReasonMissingField, "a cloud step needs a skill")
+	case r.ExecutionTarget == "cloud" && bodily, r.Skill != "" && bodily:
+		c.fault("skill", ReasonBadValue, "a step has either a skill, or taskMethod or token_text")
+	case r.ExecutionTarget != "cloud" && r.Skill == "" && !bodily:
+		c.fault("taskMethod", ReasonMissingField, "a step needs taskMethod, token_text or skill")
+	}
+}
+
+func (c stepCheck) timing(r *Request) {
+	if r.WaitEvent != nil && r.WaitPolicy != "event" {
+		c.fault("wait_event", ReasonBadValue, "needs wait_policy event")
+	}
+	switch {
+	case r.TemporalRelation == "" && r.TemporalAnchorID != "":
+		c.fault("temporal_anchor_id", ReasonBadValue, "needs temporal_relation")
+	case r.TemporalRelation == "" && r.DelayMS != 0:
+		c.fault("delay_ms", ReasonBadValue, "needs temporal_relation")
+	case r.TemporalRelation == "after_planned_step" && r.TemporalAnchorID == "":
+		c.fault("temporal_anchor_id", ReasonMissingField, "is needed for after_planned_step")
+	}
+}
+
+func (c stepCheck) effects(r *Request) {
+	for i, e := range r.RequiredEffects {
+		if e.Until != "" && e.Kind != "maintain" {
+			c.fault(fmt.Sprintf("required_effects[%d].until", i), ReasonBadValue, "needs kind maintain")
+		}
+	}
+}
+
+// condition checks that each node is exactly one of all, any, not, and a leaf.
+func (c stepCheck) condition(path string, n *Condition) {
+	if n == nil {
+		return
+	}
+	leaf := n.Ref != "" || n.Op != "" || !n.Value.IsZero() || n.MaxAgeMS != 0
+	forms := 0
+	for _, is := range []bool{len(n.All) > 0, len(n.Any) > 0, n.Not != nil, leaf} {
+		if is {
+			forms++
+		}
+	}
+	if forms != 1 {
+		c.fault(path, ReasonBadValue, "must be exactly one of all, any, not, and a comparison")
+	}
+	if leaf {
+		c.leaf(path, n)
+	}
+	for i := range n.All {
+		c.condition(fmt.Sprintf("%s.all[%d]", path, i), &n.All[i])
+	}
+	for i := range n.Any {
+		c.condition(fmt.Sprintf("%s.any[%d]", path, i), &n.Any[i])
+	}
+	c.condition(path+".not", n.Not)
+}
+
+func (c stepCheck) leaf(path string, n *Condition) {
+	if n.Ref == "" {
+		c.fault(path+".ref", ReasonMissingField, "is missing")
+	}
+	_, isList := n.Value.V.([]any)
+	switch {
+	case n.Op == "":
+		c.fault(path+".op", ReasonMissingField, "is missing")
+	case n.Op == "exists" && !n.Value.IsZero():
+		c.fault(path+".value", ReasonBadValue, "exists compares with nothing")
+	case n.Op != "exists" && n.Value.IsZero():
+		c.fault(path+".value", ReasonMissingField, "is missing")
+	case (n.Op == "in") != isList && n.Op != "exists":
+		c.fault(path+".value", ReasonBadValue, "a list belongs to in, a single value to the other operators")
+	}
+}
