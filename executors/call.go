@@ -173,6 +173,7 @@ func (r *Registry) advance(s *service, id laneID) {
 		l.waiting = l.waiting[1:]
 		l.open++
 		c.begun = true
+		c.timer.Reset(r.opt.HardLimit) // waiting had its own bound
 		if err := s.begin.Begin(c.out, func(ev core.Event, err error) { r.answer(c, ev, err) }); err != nil {
 			c.leave()
 			s.lastErr = err.Error()

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Sink      Sink
 	Log       zerolog.Logger
-	HardLimit time.Duration // of one call, from Carry on; default 30 s. The ack deadline is shorter, and a timer of the core
+	HardLimit time.Duration // of an open call, and of the wait for its turn; default 30 s. The ack deadline is a timer of the core
 	MaxCalls  int           // open calls to one service, for tasks, questions and stops each; default 8
 	MaxQueue  int           // calls that wait for their turn at one service, for each of the three; default 1024
 	// Urgent names the methods that stop something. They do not wait behind other tasks. nil: none.
