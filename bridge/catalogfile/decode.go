@@ -107,7 +107,9 @@ func section[F any, K comparable, V any](s *set, name string, typed func(string,
 	out := map[K]V{}
 	for _, id := range slices.Sorted(maps.Keys(s.sections[name])) {
 		var form F
-		if err := s.sections[name][id].into(&form); err != nil {
+		if err := s.sections[name][id].into(&form); err != nil && s.bad[entry{name, id}] {
+			continue // its schema fault says it better
+		} else if err != nil {
 			s.report(name, Fault{Line: s.sections[name][id].line, Path: catalog.JoinPath(name, id), Message: fmt.Sprintf("cannot be decoded: %v", err)})
 			s.bad[entry{name, id}] = true
 			continue

@@ -3,6 +3,7 @@ package catalogfile
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -34,10 +35,8 @@ var files = []file{
 // and no catalog.
 func Load(fsys fs.FS) (*catalog.Catalog, Planner, error) {
 	s := read(fsys)
-	if len(s.faults) == 0 {
+	if !s.fatal { // with a file missing, every reference into it would be one more fault
 		s.decode()
-	}
-	if len(s.faults) == 0 {
 		s.check()
 	}
 	if len(s.faults) > 0 {
@@ -90,13 +89,12 @@ func read(fsys fs.FS) *set {
 		for _, section := range f.sections {
 			s.sections[section], s.file[section] = map[string]*node{}, f.name
 		}
-		root, faults := readFile(fsys, f.name)
-		s.faults = append(s.faults, faults...)
-		s.fatal = s.fatal || len(faults) > 0
-		if root == nil {
+		root, twice, fault := readFile(fsys, f.name)
+		if fault != nil {
+			s.faults, s.fatal = append(s.faults, *fault), true
 			continue
 		}
-		for _, b := range breaches(f.name, root) {
+		for _, b := range append(twice, breaches(f.name, root)...) {
 			s.breach(f, root, b)
 		}
 		for _, section := range f.sections {
@@ -137,7 +135,7 @@ func (f file) path(root *node, tokens []string) string {
 		switch {
 		case i == 0:
 			path = token
-		case i == 1:
+		case i == 1 && !(parent.isList && f.entryName(root, tokens) == token):
 			path = catalog.JoinPath(path, f.entryName(root, tokens))
 		case parent.isList:
 			path += "[" + token + "]"
@@ -157,8 +155,8 @@ func (s *set) entries(f file, section string, n *node) {
 		s.sections[section][name] = member
 	}
 	for i, item := range n.items {
-		name := f.entryName(n, []string{section, strconv.Itoa(i)})
-		if name = item.text(f.id); name == "" {
+		name := item.text(f.id)
+		if name == "" {
 			name = strconv.Itoa(i) // bad already: the schema requires the id
 		}
 		if earlier, twice := s.sections[section][name]; twice {
@@ -176,10 +174,14 @@ func (s *set) report(section string, f Fault) {
 	s.faults = append(s.faults, f)
 }
 
-// check adds what catalog.Check finds, with file and line.
+// check adds what catalog.Check finds, with file and line. An entry that is bad already is not blamed twice.
 func (s *set) check() {
+	before := maps.Clone(s.bad)
 	for _, fault := range s.catalog.Check() {
 		section, name := string(fault.Section), fault.Entry
+		if before[entry{section, name}] {
+			continue
+		}
 		n := s.sections[section][name]
 		if n == nil {
 			s.fatal = true

@@ -29,9 +29,9 @@ var schemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 		panic("internal error: " + err.Error())
 	}
 	for _, name := range names {
-		root, faults := readFile(defaults.Files, name)
-		if len(faults) > 0 {
-			panic("internal error: " + faults[0].String())
+		root, _, fault := readFile(defaults.Files, name)
+		if fault != nil {
+			panic("internal error: " + fault.String())
 		}
 		if err := compiler.AddResource(schemaBase+strings.TrimPrefix(name, "schema/"), root.plain()); err != nil {
 			panic("internal error: " + err.Error())
@@ -86,7 +86,7 @@ func explain(e *jsonschema.ValidationError) []breach {
 	}
 	var found []breach
 	for _, name := range extra.Properties {
-		found = append(found, breach{append(slices.Clone(e.InstanceLocation), name), "is no member that is known here; check the spelling or leave it out"})
+		found = append(found, breach{append(slices.Clone(e.InstanceLocation), name), "is no name that is known or allowed here; check the spelling or leave it out"})
 	}
 	return found
 }

@@ -8,10 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
-
-	"deviceagent/taskmanager/core/catalog"
 )
 
 // MaxBytes and MaxDepth bound one file, so that a hostile or damaged one costs little.
@@ -29,29 +28,25 @@ type node struct {
 	isList  bool
 }
 
-// readFile reads one file into a tree. Its faults leave nothing to go on with, but the repeated keys do.
-func readFile(fsys fs.FS, name string) (*node, []Fault) {
+// readFile reads one file into a tree, with the keys that are given twice (the later one is in the tree). A fault leaves no tree.
+func readFile(fsys fs.FS, name string) (root *node, twice []breach, fault *Fault) {
 	data, err := readBounded(fsys, name)
 	if err != nil {
-		return nil, []Fault{{File: name, Message: err.Error()}}
+		return nil, nil, &Fault{File: name, Message: err.Error()}
 	}
 	if !utf8.Valid(data) {
-		return nil, []Fault{{File: name, Message: "is not valid UTF-8"}}
+		return nil, nil, &Fault{File: name, Message: "is not valid UTF-8"}
 	}
 	r := &reader{file: name, data: data, dec: json.NewDecoder(bytes.NewReader(data))}
 	r.dec.UseNumber()
-	root, err := r.value("", 1)
+	root, err = r.value(nil)
 	if err == nil {
-		if _, err = r.dec.Token(); err == io.EOF {
-			err = nil
-		} else if err == nil {
-			err = r.here("", "holds more than one JSON value")
-		}
+		err = r.end()
 	}
 	if err != nil {
-		return nil, append(r.faults, r.fault(err))
+		return nil, nil, r.fault(err)
 	}
-	return root, r.faults
+	return root, r.twice, nil
 }
 
 func readBounded(fsys fs.FS, name string) ([]byte, error) {
@@ -71,10 +66,10 @@ func readBounded(fsys fs.FS, name string) ([]byte, error) {
 }
 
 type reader struct {
-	file   string
-	data   []byte
-	dec    *json.Decoder
-	faults []Fault
+	file  string
+	data  []byte
+	dec   *json.Decoder
+	twice []breach
 }
 
 // located is a fault that already knows its place.
@@ -82,9 +77,20 @@ type located struct{ Fault }
 
 func (l *located) Error() string { return l.String() }
 
-func (r *reader) here(path, format string, args ...any) error {
+func (r *reader) here(format string, args ...any) error {
 	line, column := r.position(r.dec.InputOffset())
-	return &located{Fault{r.file, line, column, path, fmt.Sprintf(format, args...)}}
+	return &located{Fault{r.file, line, column, "", fmt.Sprintf(format, args...)}}
+}
+
+func (r *reader) end() error {
+	switch _, err := r.dec.Token(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return r.here("holds more than one JSON value")
+	default:
+		return err
+	}
 }
 
 func (r *reader) position(offset int64) (line, column int) {
@@ -92,9 +98,9 @@ func (r *reader) position(offset int64) (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), max(1, len(before)-bytes.LastIndexByte(before, '\n')-1)
 }
 
-func (r *reader) fault(err error) Fault {
+func (r *reader) fault(err error) *Fault {
 	if l, ok := errors.AsType[*located](err); ok {
-		return l.Fault
+		return &l.Fault
 	}
 	offset, message := r.dec.InputOffset(), err.Error()
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
@@ -104,29 +110,29 @@ func (r *reader) fault(err error) Fault {
 		offset, message = int64(len(r.data)), "ends in the middle of a value"
 	}
 	line, column := r.position(offset)
-	return Fault{r.file, line, column, "", "is not JSON: " + message}
+	return &Fault{r.file, line, column, "", "is not JSON: " + message}
 }
 
-func (r *reader) value(path string, depth int) (*node, error) {
+func (r *reader) value(at []string) (*node, error) {
 	token, err := r.dec.Token()
 	if err != nil {
 		return nil, err
 	}
-	if depth > MaxDepth {
-		return nil, r.here(path, "is nested deeper than %d", MaxDepth)
+	if len(at) >= MaxDepth {
+		return nil, r.here("is nested deeper than %d", MaxDepth)
 	}
 	line, _ := r.position(r.dec.InputOffset())
 	n := &node{line: line}
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
-			return n, r.list(n, path, depth)
+			return n, r.list(n, at)
 		}
-		return n, r.object(n, path, depth)
+		return n, r.object(n, at)
 	case json.Number:
 		f, err := strconv.ParseFloat(string(t), 64)
 		if err != nil || math.IsInf(f, 0) {
-			return nil, r.here(path, "%s is out of the range of a number", t)
+			return nil, r.here("%s is out of the range of a number", t)
 		}
 		n.value = f
 	default:
@@ -135,10 +141,10 @@ func (r *reader) value(path string, depth int) (*node, error) {
 	return n, nil
 }
 
-func (r *reader) list(n *node, path string, depth int) error {
+func (r *reader) list(n *node, at []string) error {
 	n.isList = true
 	for r.dec.More() {
-		item, err := r.value(path+"["+strconv.Itoa(len(n.items))+"]", depth+1)
+		item, err := r.value(append(at, strconv.Itoa(len(n.items))))
 		if err != nil {
 			return err
 		}
@@ -148,7 +154,7 @@ func (r *reader) list(n *node, path string, depth int) error {
 	return err
 }
 
-func (r *reader) object(n *node, path string, depth int) error {
+func (r *reader) object(n *node, at []string) error {
 	n.members = map[string]*node{}
 	for r.dec.More() {
 		token, err := r.dec.Token()
@@ -156,15 +162,10 @@ func (r *reader) object(n *node, path string, depth int) error {
 			return err
 		}
 		key := token.(string) // the decoder gives nothing else where a key is due
-		below := catalog.JoinPath(path, key)
-		if path == "" {
-			below = key
+		if earlier, again := n.members[key]; again {
+			r.twice = append(r.twice, breach{slices.Concat(at, []string{key}), fmt.Sprintf("is given twice, first in line %d", earlier.line)})
 		}
-		if earlier, twice := n.members[key]; twice {
-			line, _ := r.position(r.dec.InputOffset())
-			r.faults = append(r.faults, Fault{r.file, line, 0, below, fmt.Sprintf("is given twice, first in line %d", earlier.line)})
-		}
-		member, err := r.value(below, depth+1)
+		member, err := r.value(append(at, key))
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,10 @@ func each[K ~string, V any](k *checker, section Section, entries map[K]V, check 
 // add reports a fault at a path below the entry: "timeout", "variants[0].when", "" for the entry itself.
 func (k *checker) add(path, format string, args ...any) {
 	full := EntryPath(k.section, k.entry)
-	if path != "" {
+	switch {
+	case strings.HasPrefix(path, "["):
+		full += path
+	case path != "":
 		full += "." + path
 	}
 	k.faults = append(k.faults, Fault{k.section, k.entry, full, fmt.Sprintf(format, args...)})
