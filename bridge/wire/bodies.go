@@ -93,7 +93,7 @@ type Request struct {
 	ExecutionTarget   string           `json:"execution_target,omitempty" rule:"enum=device|cloud"` // device (default) or cloud
 	TaskMethod        string           `json:"taskMethod,omitempty" rule:"id"`
 	Params            Object           `json:"params,omitempty"`
-	TokenText         string           `json:"token_text,omitempty" rule:"text"`
+	TokenText         string           `json:"token_text,omitempty" rule:"some"`
 	Skill             string           `json:"skill,omitempty" rule:"id"`
 	ExecutionMode     string           `json:"executionMode,omitempty" rule:"enum=queued_wait|immediate"` // queued_wait (default) or immediate
 	DependsOn         []Dependency     `json:"depends_on,omitempty"`

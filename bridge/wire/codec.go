@@ -76,19 +76,20 @@ var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
 
 // decStrict fills structs from bytes that passed scan and walk. It repeats their checks, so that a hole in one of ours is closed
 // by the library's. decLoose is for what may have unknown members.
-// decPeek only looks for the ids of a message that is refused already, perhaps for its depth.
+// decPeek only looks for the ids of a message that is refused already, perhaps for its depth; it keeps
+// nothing else.
 var (
-	decStrict = decMode(cbor.ExtraDecErrorUnknownField, 16)
-	decLoose  = decMode(cbor.ExtraDecErrorNone, 16)
-	decPeek   = decMode(cbor.ExtraDecErrorNone, 1024)
+	decStrict = decMode(cbor.ExtraDecErrorUnknownField, 16, maxArray, maxPairs)
+	decLoose  = decMode(cbor.ExtraDecErrorNone, 16, maxArray, maxPairs)
+	decPeek   = decMode(cbor.ExtraDecErrorNone, 1024, 256<<10, 256<<10)
 )
 
-func decMode(extra cbor.ExtraDecErrorCond, nesting int) cbor.DecMode {
+func decMode(extra cbor.ExtraDecErrorCond, nesting, array, pairs int) cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		MaxNestedLevels:   nesting,
-		MaxArrayElements:  maxArray,
-		MaxMapPairs:       maxPairs,
+		MaxArrayElements:  array,
+		MaxMapPairs:       pairs,
 		IndefLength:       cbor.IndefLengthForbidden,
 		TagsMd:            cbor.TagsForbidden,
 		ExtraReturnErrors: extra,

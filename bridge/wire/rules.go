@@ -16,6 +16,7 @@ import (
 //	sha256      64 hex digits
 //	time        RFC 3339 with a zone
 //	text        any text (the limit for strings holds)
+//	some        any text but the empty one
 //	const=x     exactly x; another one is another contract
 //	enum=a|b    one of these; ;later=c|d are of the contract but not of this agent
 //	int=lo:hi   the range; without a rule: 0 to 2^53-1
@@ -47,7 +48,7 @@ func parseRule(tag string) (rule, error) {
 
 func (r *rule) add(name, arg string) (err error) {
 	switch name {
-	case "id", "ref", "uuid7", "sha256", "time", "text":
+	case "id", "ref", "uuid7", "sha256", "time", "text", "some":
 		r.kind = name
 	case "const", "enum":
 		r.kind, r.want = name, strings.Split(arg, "|")
@@ -74,6 +75,10 @@ func (r *rule) text(text string, lim Limits) (reason, msg string) {
 	switch r.kind {
 	case "id", "ref":
 		return checkID(text, r.kind == "ref", lim)
+	case "some":
+		if text == "" {
+			return ReasonBadValue, "must not be empty"
+		}
 	case "const":
 		if text != r.want[0] {
 			return ReasonUnsupported, "must be " + r.want[0]

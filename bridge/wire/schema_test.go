@@ -46,6 +46,7 @@ const patternTime = `^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|
 var textRules = map[string]map[string]any{
 	"":       {"maxLength": 8192},
 	"text":   {"maxLength": 8192},
+	"some":   {"minLength": 1, "maxLength": 8192},
 	"id":     {"pattern": `^[A-Za-z0-9._:-]{1,128}$`},
 	"ref":    {"pattern": `^[A-Za-z0-9._:@-]{1,128}$`},
 	"uuid7":  {"pattern": `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},

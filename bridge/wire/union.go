@@ -7,6 +7,9 @@ import (
 
 // Some members have two forms on the wire. Each is one Go type that chooses the form by its content, so that two spellings of
 // the same thing give the same value and the same content hash.
+//
+// Inside they decode loosely: a message with an unknown member here must still be read far enough to name its other faults, and
+// it is the walk that refuses the member.
 
 // dependencyObject and effectObject have the fields without the methods: the object form.
 type (
@@ -39,7 +42,7 @@ func (d Dependency) MarshalJSON() ([]byte, error) { return json.Marshal(d.form()
 // UnmarshalCBOR reads a step id or an object.
 func (d *Dependency) UnmarshalCBOR(data []byte) error {
 	*d = Dependency{}
-	return either(data, decStrict.Unmarshal, &d.Step, d.set)
+	return either(data, decLoose.Unmarshal, &d.Step, d.set)
 }
 
 // UnmarshalJSON reads a step id or an object.
@@ -71,7 +74,7 @@ func (r RequiredEffect) MarshalJSON() ([]byte, error) { return json.Marshal(r.fo
 // UnmarshalCBOR reads an effect id or an object.
 func (r *RequiredEffect) UnmarshalCBOR(data []byte) error {
 	*r = RequiredEffect{}
-	return either(data, decStrict.Unmarshal, &r.EffectID, r.set)
+	return either(data, decLoose.Unmarshal, &r.EffectID, r.set)
 }
 
 // UnmarshalJSON reads an effect id or an object.
@@ -129,9 +132,9 @@ func (in InputFrom) MarshalJSON() ([]byte, error) {
 func (in *InputFrom) UnmarshalCBOR(data []byte) error {
 	*in = InputFrom{}
 	if len(data) > 0 && data[0]>>5 == majorArray {
-		return decStrict.Unmarshal(data, &in.Visible)
+		return decLoose.Unmarshal(data, &in.Visible)
 	}
-	return decStrict.Unmarshal(data, &in.Params)
+	return decLoose.Unmarshal(data, &in.Params)
 }
 
 // UnmarshalJSON reads an object or an array.

@@ -26,6 +26,9 @@ type segment struct {
 }
 
 func (w *walker) fault(reason, format string, args ...any) {
+	if len(w.faults) > maxFaults {
+		return // a hostile message has thousands, and each path costs more than the byte that caused it
+	}
 	w.faultAt(w.at(), reason, fmt.Sprintf(format, args...))
 }
 
