@@ -1,0 +1,136 @@
+package planner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+)
+
+// conn is a connection number: the start counter of the agent and the connection within that start. It orders statuses of one
+// store epoch; wall time orders nothing.
+type conn struct{ start, no int64 }
+
+// parseConn reads "<start>.<connection>". The zero value, which is below all, stands for what cannot be read.
+func parseConn(text string) conn {
+	start, no, ok := strings.Cut(text, ".")
+	a, errA := strconv.ParseInt(start, 10, 64)
+	b, errB := strconv.ParseInt(no, 10, 64)
+	if !ok || errA != nil || errB != nil || a < 0 || b < 0 {
+		return conn{}
+	}
+	return conn{a, b}
+}
+
+func (c conn) less(o conn) bool { return c.start < o.start || c.start == o.start && c.no < o.no }
+
+// standing is what a status means beside what is known.
+type standing string
+
+const (
+	stale     standing = "stale"      // older than what is known: changes nothing
+	gone      standing = "gone"       // the device is offline
+	same      standing = "same"       // the connection that is known, said again
+	connected standing = "connected"  // a new connection
+	newEpoch  standing = "new_epoch"  // a new connection of a device with another store
+	offlineIn standing = "offline_in" // offline in an epoch that never said hello here: presence only
+)
+
+// judge orders a status against what is known. seen: its epoch had said hello here before.
+func judge(d store.Device, st wire.Status, epoch string, seen bool) standing {
+	c, known := parseConn(st.ConnNo), conn{d.ConnStart, d.ConnNo}
+	switch {
+	case epoch != d.Epoch && seen:
+		return stale // a store that was given up does not come back
+	case epoch != d.Epoch && !st.Online:
+		return offlineIn
+	case epoch != d.Epoch:
+		return newEpoch
+	case c.less(known):
+		return stale
+	case !st.Online:
+		return gone
+	case known.less(c):
+		return connected
+	case !d.Online:
+		return stale // its will has been seen: a connection does not come back
+	}
+	return same
+}
+
+// takeStatus applies presence and answers a hello with its nonce, our time, and the workflows that a new store has lost.
+func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error {
+	st := *env.Status
+	epoch := st.StoreEpoch
+	if epoch == "" {
+		epoch = env.StoreEpoch
+	}
+	d, err := tx.Device(env.DeviceID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("cannot read device %s: %w", env.DeviceID, err)
+	}
+	d.ID = env.DeviceID
+	seen, err := tx.SeenEpoch(d.ID, epoch)
+	if err != nil {
+		return fmt.Errorf("cannot read epochs of device %s: %w", d.ID, err)
+	}
+	how := judge(d, st, epoch, seen)
+	if how == stale {
+		s.answerStale(env, a)
+		return nil
+	}
+	if err := s.keepStatus(tx, &d, st, epoch, how); err != nil {
+		return err
+	}
+	a.touch(d.ID, how == connected || how == newEpoch)
+	if how != same {
+		a.events = append(a.events, event{Kind: "device", ID: d.ID, DeviceID: d.ID, What: map[bool]string{true: "online", false: "link_lost"}[d.Online]})
+	}
+	if !st.Online || st.Nonce == "" {
+		return nil
+	}
+	lost, err := tx.HeldUnderOther(d.ID, epoch, closeAtHello)
+	if err != nil {
+		return err
+	}
+	a.to = append(a.to, d.ID)
+	a.receipts = append(a.receipts, wire.Receipt{Refs: []string{env.ID}, Nonce: st.Nonce, Close: lost})
+	return nil
+}
+
+// answerStale answers an old hello with its nonce and nothing else: one that was late harms nobody, and a device whose start counter
+// went back (a restored or cloned disk) can at least hand over what it has. It is not believed to be present, and closes nothing.
+func (s *Server) answerStale(env wire.Envelope, a *aftermath) {
+	st := env.Status
+	s.opt.Log.Info().Str(keyDevice, env.DeviceID).Str("conn_no", st.ConnNo).Bool("online", st.Online).Msg("stale status ignored")
+	if st.Online && st.Nonce != "" {
+		a.to = append(a.to, env.DeviceID)
+		a.receipts = append(a.receipts, wire.Receipt{Refs: []string{env.ID}, Nonce: st.Nonce})
+	}
+}
+
+func (s *Server) keepStatus(tx *store.Tx, d *store.Device, st wire.Status, epoch string, how standing) error {
+	now := ms(s.opt.Now())
+	d.Online, d.SeenAt = st.Online, now
+	if how == connected || how == newEpoch || how == same {
+		c := parseConn(st.ConnNo)
+		d.Epoch, d.ConnStart, d.ConnNo, d.HelloAt = epoch, c.start, c.no, now
+		body, err := json.Marshal(st)
+		if err != nil {
+			return fmt.Errorf("cannot keep status of device %s: %w", d.ID, err)
+		}
+		d.Status = body
+		if err := tx.AddEpoch(d.ID, epoch, now); err != nil {
+			return err
+		}
+	}
+	if how == gone { // a will of a connection whose hello never came has a higher number
+		c := parseConn(st.ConnNo)
+		d.ConnStart, d.ConnNo = c.start, c.no
+	}
+	return tx.PutDevice(*d)
+}

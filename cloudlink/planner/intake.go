@@ -1,0 +1,262 @@
+package planner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+)
+
+// aftermath is what follows from a batch once it is on disk.
+type aftermath struct {
+	receipts []wire.Receipt // answers to hellos; Refs of the rest are in refs
+	to       []string       // device of each
+	refs     map[string][]string
+	touched  map[string]bool // device → all that is open is to be sent again
+	events   []event
+}
+
+func (a *aftermath) touch(device string, resend bool) {
+	a.touched[device] = a.touched[device] || resend
+}
+
+// intake keeps a batch in one transaction, and only then acks, receipts and goes on. On an error nothing is acked: broker and
+// device will bring it again.
+func (s *Server) intake(ctx context.Context, batch []upMessage) error {
+	var a aftermath
+	err := s.opt.Store.Update(ctx, func(tx *store.Tx) error {
+		a = aftermath{refs: map[string][]string{}, touched: map[string]bool{}}
+		for _, m := range batch {
+			if err := s.take(tx, m, &a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot keep up messages: %w", err)
+	}
+	for _, m := range batch {
+		s.link.ack(m)
+	}
+	for device, refs := range a.refs {
+		s.receipts[device] = append(s.receipts[device], refs...)
+	}
+	for i, r := range a.receipts {
+		s.sendReceipt(a.to[i], r)
+	}
+	for _, e := range a.events {
+		s.hub.publish(e)
+	}
+	return s.follow(ctx, a.touched)
+}
+
+func (s *Server) follow(ctx context.Context, touched map[string]bool) error {
+	for _, device := range slices.Sorted(maps.Keys(touched)) {
+		if err := s.refresh(ctx, device); err != nil {
+			return err
+		}
+		if r := s.robots[device]; r != nil && touched[device] {
+			r.forgetSends()
+		}
+		if err := s.pump(ctx, device); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take keeps one message and applies it if it is new. A hello is answered each time it comes: the answer may have been lost.
+func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
+	device, kind, ok := parseUp(m.topic)
+	if !ok {
+		s.opt.Log.Warn().Str(keyTopic, m.topic).Msg("message on a topic that no device has")
+		return nil
+	}
+	if len(m.payload) == 0 {
+		return nil // a retained status was cleared
+	}
+	env, err := wire.Decode(m.payload, wire.Options{AllowJSON: s.opt.AllowJSON, Limits: deviceLimits, Direction: wire.Up})
+	if err != nil {
+		return s.quarantine(tx, device, kind, m, err, a)
+	}
+	if env.DeviceID != device || string(env.Type) != kind {
+		return s.quarantine(tx, device, kind, m, &wire.DecodeError{ID: env.ID, Faults: []wire.Fault{{ReasonCode: "foreign",
+			Path: "device_id", Message: fmt.Sprintf("device %s, type %s on topic %s", env.DeviceID, env.Type, m.topic)}}}, a)
+	}
+	workflow, err := workflowOf(tx, env)
+	if err != nil {
+		return err
+	}
+	fresh, err := tx.AddMessage(store.Message{
+		DeviceID: device, ID: env.ID, Type: kind, WorkflowID: workflow, RefID: refOf(env), Epoch: env.StoreEpoch, Seq: env.Seq,
+		ReceivedAt: ms(s.opt.Now()), Size: int64(len(m.payload)), Payload: m.payload,
+	})
+	if err != nil {
+		return err
+	}
+	if env.Type == wire.TypeStatus {
+		return s.takeStatus(tx, env, a)
+	}
+	a.refs[device] = append(a.refs[device], env.ID)
+	if !fresh {
+		return nil
+	}
+	return s.apply(tx, env, a)
+}
+
+func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
+	switch env.Type {
+	case wire.TypeAck:
+		return s.applyAck(tx, env, a)
+	case wire.TypeResult:
+		return s.applyResult(tx, env, a)
+	}
+	// step_due is shown as pending in the workflow: nothing here can carry out a cloud step yet, and answering "failed" would
+	// end a plan that a later answer could still serve.
+	a.events = append(a.events, event{Kind: "workflow", ID: env.Corr.WorkflowID, DeviceID: env.DeviceID, What: string(env.Type)})
+	return nil
+}
+
+// sendAgain are the refusals that a device does not remember and that pass by themselves. mode_not_automatic is not among them:
+// a robot must not start to move minutes later because somebody has finished his work on it.
+var sendAgain = map[string]bool{"clock_untrusted": true, "not_synced": true, "storage_error": true}
+
+// applyAck moves a submission. The first answer stands; acks are one per message, and a device repeats itself word for word.
+func (s *Server) applyAck(tx *store.Tx, env wire.Envelope, a *aftermath) error {
+	row, err := tx.Down(env.Ack.RefID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.DeviceID != env.DeviceID {
+		s.opt.Log.Warn().Str(keyDevice, env.DeviceID).Str(keyMessage, env.ID).Msg("ack of a message that this device was not sent")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find acked message %s: %w", env.Ack.RefID, err)
+	}
+	if row.AnsweredAt != 0 {
+		return nil
+	}
+	body, err := json.Marshal(env.Ack)
+	if err != nil {
+		return fmt.Errorf("cannot keep ack %s: %w", env.ID, err)
+	}
+	row.Ack, row.ReasonCode = body, env.Ack.ReasonCode
+	if env.Ack.Accepted || !sendAgain[env.Ack.ReasonCode] {
+		row.AnsweredAt = ms(s.opt.Now())
+		row.State = map[bool]store.State{true: store.Accepted, false: store.Refused}[env.Ack.Accepted]
+	}
+	if err := tx.PutDown(row); err != nil {
+		return err
+	}
+	a.touch(env.DeviceID, false)
+	a.events = append(a.events, event{Kind: "workflow", ID: row.WorkflowID, DeviceID: env.DeviceID, What: row.Type + " " + string(row.State)})
+	return nil
+}
+
+// applyResult closes a workflow; the first result stands. It may come before the ack: whoever reports on a plan has accepted it.
+func (s *Server) applyResult(tx *store.Tx, env wire.Envelope, a *aftermath) error {
+	wf, err := tx.Workflow(env.Corr.WorkflowID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && wf.DeviceID != env.DeviceID {
+		return nil // submitted on the device itself, or of another planner: the message is kept, there is nothing to close
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find workflow %s: %w", env.Corr.WorkflowID, err)
+	}
+	body, err := json.Marshal(env.Result)
+	if err != nil {
+		return fmt.Errorf("cannot keep result %s: %w", env.ID, err)
+	}
+	closed, err := tx.CloseWorkflow(wf.ID, env.Result.Status, body, ms(s.opt.Now()))
+	if err != nil || !closed {
+		return err
+	}
+	if err := settle(tx, wf.ID, env.Result.ReasonCode); err != nil {
+		return err
+	}
+	a.touch(env.DeviceID, false)
+	a.events = append(a.events, event{Kind: "workflow", ID: wf.ID, DeviceID: env.DeviceID, What: "result " + env.Result.Status})
+	return nil
+}
+
+// settle ends the wait for acks of a closed workflow's plans. AnsweredAt stays 0, so that an explicit answer still counts.
+func settle(tx *store.Tx, workflowID, reason string) error {
+	rows, err := tx.DownOf(workflowID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Type != string(wire.TypePlan) || row.AnsweredAt != 0 {
+			continue
+		}
+		row.State = store.Accepted
+		if reason == "store_lost" { // nobody knows whether it had been accepted
+			row.State, row.ReasonCode = store.Expired, reason
+		}
+		if err := tx.PutDown(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quarantine keeps what cannot be read as bytes, and receipts it where its id can be read: else it would come back for ever.
+func (s *Server) quarantine(tx *store.Tx, device, kind string, m upMessage, cause error, a *aftermath) error {
+	var de *wire.DecodeError
+	fault, id := "unreadable", ""
+	if errors.As(cause, &de) {
+		id = de.ID
+		if text, err := json.Marshal(de.Faults); err == nil {
+			fault = string(text[:min(len(text), 4096)])
+		}
+	}
+	if id != "" {
+		a.refs[device] = append(a.refs[device], id)
+		id = "unreadable:" + id // a good message with this id must still find its place free
+	} else {
+		sum := sha256.Sum256(m.payload)
+		id = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	log := s.opt.Log.Warn().Str(keyDevice, device).Str(keyMessage, id).Int(keyBytes, len(m.payload)).Err(cause)
+	n, err := tx.CountUnreadable(device)
+	if err != nil {
+		return err
+	}
+	if n >= quarantineRows {
+		log.Msg("unreadable message, quarantine is full")
+		return nil
+	}
+	log.Msg("unreadable message")
+	_, err = tx.AddMessage(store.Message{DeviceID: device, ID: id, Type: kind, ReceivedAt: ms(s.opt.Now()), Fault: fault,
+		Size: int64(len(m.payload)), Payload: m.payload[:min(len(m.payload), quarantineCopy)]})
+	return err
+}
+
+// workflowOf says which workflow a message is about. An ack without the id is about that of the message it answers.
+func workflowOf(tx *store.Tx, env wire.Envelope) (string, error) {
+	if env.Corr.WorkflowID != "" || env.Ack == nil {
+		return env.Corr.WorkflowID, nil
+	}
+	row, err := tx.Down(env.Ack.RefID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("cannot find acked message %s: %w", env.Ack.RefID, err)
+	case row.DeviceID != env.DeviceID:
+		return "", nil
+	}
+	return row.WorkflowID, nil
+}
+
+func refOf(env wire.Envelope) string {
+	if env.Ack != nil {
+		return env.Ack.RefID
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// Planner turns an utterance into a decision. It may be slow (a model); it is called outside the owner's goroutine.
+type Planner interface {
+	Plan(ctx context.Context, in turn.Input) (turn.Decision, error)
+}
+
+// IDs are the ids that a compiled plan must carry.
+type IDs struct {
+	WorkflowID string
+	PlanID     string
+}
+
+// Store keeps the planner's records. *store.Store is one; see there for what Update promises.
+type Store interface {
+	Update(ctx context.Context, do func(*store.Tx) error) error
+	View(ctx context.Context, do func(*store.Tx) error) error
+}
+
+// Options are what a Server is made of. Planner, Compile, Dial, Store and HTTP are required.
+type Options struct {
+	Planner Planner
+	// Compile turns the device steps of a decision into a plan, by the catalog only.
+	Compile func(turn.Input, turn.Decision, IDs) (*wire.Plan, error)
+	// Check names all faults of a plan against the catalog; nil: only the shape is checked here, the rest by the device.
+	Check func(wire.Plan) []wire.Fault
+
+	// Dial opens the byte stream to the broker; called once per connection.
+	Dial     func(context.Context) (net.Conn, error)
+	ClientID string // default "plannerd-" and a new id; two clients with one id kick each other out
+	Username string
+	Password Secret
+
+	Store     Store
+	HTTP      net.Listener
+	Token     Secret // bearer token; required where HTTP listens beyond loopback
+	AllowJSON bool   // read JSON from devices as well; what is sent stays in Encoding
+	Encoding  wire.Encoding
+	Log       zerolog.Logger
+
+	Now   func() time.Time
+	NewID func() string    // UUIDv7
+	Ticks <-chan time.Time // drives re-sends and expiry; default: each second
+}
+
+// Secret is text that must not be printed.
+type Secret string
+
+// String hides the text.
+func (Secret) String() string { return "(secret)" }
+
+// GoString hides the text.
+func (Secret) GoString() string { return "(secret)" }
+
+// Bounds of the endpoint. Source: docs/contract.md and docs/planner-api.md.
+const (
+	unackedPlans   = 20               // plans a device may have unanswered: a broker's queue drops silently beyond its limit
+	openPerDevice  = 256              // unanswered messages kept for a device; more are refused with queue_full
+	resendAfter    = 60 * time.Second // an unanswered down message is sent again
+	defaultTTL     = 300 * time.Second
+	expiryGrace    = 60 * time.Second // a published plan's answer may be on its way when the plan expires
+	receiptDelay   = 20 * time.Millisecond
+	receiptRefs    = 200 // ids in one receipt
+	intakeBatch    = 64  // up messages in one commit
+	inboxSize      = 1024
+	quarantineRows = 200     // unreadable messages kept for a device; later ones are counted in the log only
+	quarantineCopy = 4 << 10 // bytes kept of an unreadable message
+	closeAtHello   = 64
+	planTimeout    = 20 * time.Second
+	messageDays    = 30 // as long as a device keeps its results
+	pruneEvery     = time.Hour
+	pruneBatch     = 1000
+)
+
+// deviceLimits are the limits of plans that pass through here; the device has its own, at most these.
+var deviceLimits = wire.Limits{Steps: 1024}
+
+func (o *Options) complete() error {
+	missing := []struct {
+		name string
+		gone bool
+	}{
+		{"Planner", o.Planner == nil}, {"Compile", o.Compile == nil}, {"Dial", o.Dial == nil},
+		{"Store", o.Store == nil}, {"HTTP", o.HTTP == nil},
+	}
+	var errs []error
+	for _, m := range missing {
+		if m.gone {
+			errs = append(errs, fmt.Errorf("%s is missing", m.name))
+		}
+	}
+	if o.Encoding == "" {
+		o.Encoding = wire.CBOR
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newUUID
+	}
+	if o.ClientID == "" {
+		o.ClientID = "plannerd-" + o.NewID()
+	}
+	if o.HTTP != nil && o.Token == "" && !loopback(o.HTTP.Addr()) {
+		errs = append(errs, fmt.Errorf("listening on %s is open to others and needs a token", o.HTTP.Addr()))
+	}
+	return errors.Join(errs...)
+}
+
+// loopback says whether only this machine can reach an address. What it does not know is not loopback.
+func loopback(addr net.Addr) bool {
+	switch a := addr.(type) {
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}
+
+func newUUID() string {
+	id, err := uuid.NewV7()
+	if err != nil {
+		panic("internal error: no randomness: " + err.Error()) // the Go runtime itself stops before this
+	}
+	return id.String()
+}
+
+// ms is how moments are stored.
+func ms(t time.Time) int64 { return t.UnixMilli() }
+
+// stamp is how moments are sent and shown: RFC 3339 with milliseconds, UTC.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// stampMS shows a stored moment; empty for never.
+func stampMS(at int64) string {
+	if at == 0 {
+		return ""
+	}
+	return stamp(time.UnixMilli(at))
+}

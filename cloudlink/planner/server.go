@@ -1,0 +1,189 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deviceagent/cloudlink/planner/store"
+)
+
+// Server is the endpoint. Make it with New and run it once.
+type Server struct {
+	opt  Options
+	link *link
+	hub  *hub
+
+	requests chan request
+	done     chan struct{} // closed when Run's loop has ended: nobody takes requests any more
+	linkOpen atomic.Bool   // for /readyz; written by Run's goroutine
+	running  atomic.Bool
+
+	// Run's goroutine only.
+	robots   map[string]*robot
+	receipts map[string][]string // device → ids stored and not receipted yet
+	pruned   time.Time
+	wg       sync.WaitGroup
+}
+
+// request is a change that HTTP asks for: one transaction, then the device's queue is looked at again.
+type request struct {
+	device string
+	do     func(*store.Tx) error
+	reply  chan error
+}
+
+// New checks the options. It opens nothing and starts nothing.
+func New(opt Options) (*Server, error) {
+	if err := opt.complete(); err != nil {
+		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
+	}
+	s := &Server{
+		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}),
+		robots: map[string]*robot{}, receipts: map[string][]string{},
+	}
+	s.link = newLink(&s.opt)
+	return s, nil
+}
+
+// Run serves until ctx ends (then it returns nil) or a promise is broken: the store failed, or HTTP could not be served. It
+// returns when all that it started has stopped.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer s.wg.Wait()
+	defer stop(nil)
+	if err := s.load(ctx); err != nil {
+		close(s.done)
+		return err
+	}
+	s.wg.Go(func() { s.link.run(ctx) })
+	s.wg.Go(func() {
+		if err := s.serveHTTP(ctx); err != nil {
+			stop(err)
+		}
+	})
+	defer close(s.done)
+	return s.loop(ctx)
+}
+
+func (s *Server) loop(ctx context.Context) error {
+	ticks := s.opt.Ticks
+	if ticks == nil {
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		ticks = t.C
+	}
+	flush := time.NewTimer(time.Hour)
+	flush.Stop()
+	defer flush.Stop()
+	s.running.Store(true)
+	defer s.running.Store(false)
+	for {
+		var err error
+		select {
+		case m := <-s.link.inbox:
+			err = s.intake(ctx, s.drain(m))
+			if len(s.receipts) > 0 {
+				flush.Reset(receiptDelay)
+			}
+		case r := <-s.requests:
+			err = s.carryOut(ctx, r)
+		case up := <-s.link.states:
+			err = s.linkChanged(ctx, up)
+		case <-flush.C:
+			s.flushReceipts()
+		case <-ticks:
+			err = s.tick(ctx)
+		case <-ctx.Done():
+			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+				return err
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// drain takes what else is waiting, so that a burst costs one commit.
+func (s *Server) drain(first upMessage) []upMessage {
+	batch := []upMessage{first}
+	for len(batch) < intakeBatch {
+		select {
+		case m := <-s.link.inbox:
+			batch = append(batch, m)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// change hands a transaction to the owner and waits for its end. A *problem from do is an answer and changes nothing; any other
+// error stops the server, since the disk may differ from what we think.
+func (s *Server) change(ctx context.Context, device string, do func(*store.Tx) error) error {
+	r := request{device: device, do: do, reply: make(chan error, 1)}
+	select {
+	case s.requests <- r:
+	case <-s.done:
+		return errStopping
+	case <-ctx.Done():
+		return context.Cause(ctx) // not handed over, so surely not done
+	}
+	return <-r.reply // the owner always answers; giving up here would leave the outcome unknown
+}
+
+var errStopping = &problem{Status: 503, Code: "stopping", Title: "the planner is stopping", Hint: "try again"}
+
+func (s *Server) carryOut(ctx context.Context, r request) error {
+	err := s.opt.Store.Update(ctx, r.do)
+	var answer *problem
+	if errors.As(err, &answer) {
+		r.reply <- answer
+		return nil
+	}
+	if err != nil {
+		r.reply <- err
+		return fmt.Errorf("cannot keep request: %w", err)
+	}
+	err = s.refresh(ctx, r.device)
+	if err == nil {
+		err = s.pump(ctx, r.device)
+	}
+	r.reply <- nil // it is durable, whatever became of the rest
+	return err
+}
+
+// tick looks after all that is due: re-sends, expiry, old messages.
+func (s *Server) tick(ctx context.Context) error {
+	for _, id := range s.robotIDs() {
+		if err := s.expire(ctx, id); err != nil {
+			return err
+		}
+		if err := s.pump(ctx, id); err != nil {
+			return err
+		}
+	}
+	return s.prune(ctx)
+}
+
+// prune drops old messages, a bounded number at a time, so that intake never waits long.
+func (s *Server) prune(ctx context.Context) error {
+	now := s.opt.Now()
+	if now.Sub(s.pruned) < pruneEvery {
+		return nil
+	}
+	s.pruned = now
+	before := ms(now.AddDate(0, 0, -messageDays))
+	return s.opt.Store.Update(ctx, func(tx *store.Tx) error {
+		n, err := tx.PruneMessages(before, pruneBatch)
+		if n > 0 {
+			s.opt.Log.Info().Int64(keyCount, n).Msg("old messages pruned")
+		}
+		return err
+	})
+}

@@ -1,0 +1,86 @@
+package store
+
+import "fmt"
+
+// Message is one up message as it came. Fault is empty for one that could be read.
+type Message struct {
+	DeviceID   string
+	ID         string
+	Type       string
+	WorkflowID string
+	RefID      string // the down message that it answers
+	Epoch      string
+	Seq        int64
+	ReceivedAt int64 // ms
+	Repeats    int64 // how often the same id came again
+	Fault      string
+	Size       int64 // bytes on the wire; Payload may be a cut copy where Fault is set
+	Payload    []byte
+}
+
+const messageColumns = `device_id, id, type, workflow_id, ref_id, epoch, seq, received_at, repeats, fault, size, payload`
+
+func scanMessage(r scanner) (m Message, err error) {
+	err = r.Scan(&m.DeviceID, &m.ID, &m.Type, &m.WorkflowID, &m.RefID, &m.Epoch, &m.Seq, &m.ReceivedAt, &m.Repeats, &m.Fault,
+		&m.Size, &m.Payload)
+	return m, err
+}
+
+// AddMessage keeps m and says whether it is new. A repeat of (device, id) only counts up: the first content stands.
+func (t *Tx) AddMessage(m Message) (fresh bool, err error) {
+	if m.Payload == nil {
+		m.Payload = []byte{}
+	}
+	n, err := t.exec(`INSERT INTO messages (`+messageColumns+`) VALUES (?,?,?,?,?,?,?,?,0,?,?,?) ON CONFLICT (device_id, id) DO NOTHING`,
+		m.DeviceID, m.ID, m.Type, m.WorkflowID, m.RefID, m.Epoch, m.Seq, m.ReceivedAt, m.Fault, m.Size, m.Payload)
+	if err != nil {
+		return false, fmt.Errorf("cannot store message %s: %w", m.ID, err)
+	}
+	if n == 1 {
+		return true, nil
+	}
+	if _, err := t.exec(`UPDATE messages SET repeats = repeats + 1 WHERE device_id = ? AND id = ?`, m.DeviceID, m.ID); err != nil {
+		return false, fmt.Errorf("cannot count repeat of message %s: %w", m.ID, err)
+	}
+	return false, nil
+}
+
+// MessagesOf lists what a device said about a workflow, oldest first, at most limit.
+func (t *Tx) MessagesOf(deviceID, workflowID string, limit int) ([]Message, error) {
+	out, err := many(t, scanMessage, `SELECT `+messageColumns+` FROM messages WHERE workflow_id = ? AND workflow_id != '' AND device_id = ?
+		ORDER BY row LIMIT ?`, workflowID, deviceID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list messages of workflow %s: %w", workflowID, err)
+	}
+	return out, nil
+}
+
+// Unreadable lists the latest messages of a device that could not be read, newest first.
+func (t *Tx) Unreadable(deviceID string, limit int) ([]Message, error) {
+	out, err := many(t, scanMessage, `SELECT `+messageColumns+` FROM messages WHERE device_id = ? AND fault != '' ORDER BY row DESC LIMIT ?`,
+		deviceID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list unreadable messages of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}
+
+// CountUnreadable counts the unreadable messages kept for a device.
+func (t *Tx) CountUnreadable(deviceID string) (int64, error) {
+	return one(t, scanInt, `SELECT count(*) FROM messages WHERE device_id = ? AND fault != ''`, deviceID)
+}
+
+// PruneMessages deletes at most limit messages received before a moment (ms) whose workflow is terminal or unknown.
+func (t *Tx) PruneMessages(before int64, limit int) (int64, error) {
+	n, err := t.exec(`DELETE FROM messages WHERE row IN (SELECT m.row FROM messages m LEFT JOIN workflows w USING (workflow_id)
+		WHERE m.received_at < ? AND (w.workflow_id IS NULL OR w.status != '') LIMIT ?)`, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("cannot prune messages: %w", err)
+	}
+	return n, nil
+}
+
+func scanInt(r scanner) (n int64, err error) {
+	err = r.Scan(&n)
+	return n, err
+}

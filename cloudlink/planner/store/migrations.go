@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// migrations are the steps from an empty file to the present form; user_version counts those that are done. A released one is
+// never changed. Times are integers in milliseconds since 1970.
+var migrations = []string{
+	`CREATE TABLE devices (
+		device_id  TEXT PRIMARY KEY,
+		epoch      TEXT NOT NULL DEFAULT '',
+		conn_start INTEGER NOT NULL DEFAULT 0,
+		conn_no    INTEGER NOT NULL DEFAULT 0,
+		online     INTEGER NOT NULL DEFAULT 0,
+		hello_at   INTEGER NOT NULL DEFAULT 0,
+		seen_at    INTEGER NOT NULL DEFAULT 0,
+		next_seq   INTEGER NOT NULL DEFAULT 1,
+		status     BLOB
+	) STRICT;
+	CREATE TABLE epochs (
+		device_id TEXT NOT NULL,
+		epoch     TEXT NOT NULL,
+		first_at  INTEGER NOT NULL,
+		PRIMARY KEY (device_id, epoch)
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE messages (
+		row         INTEGER PRIMARY KEY,
+		device_id   TEXT NOT NULL,
+		id          TEXT NOT NULL,
+		type        TEXT NOT NULL DEFAULT '',
+		workflow_id TEXT NOT NULL DEFAULT '',
+		ref_id      TEXT NOT NULL DEFAULT '',
+		epoch       TEXT NOT NULL DEFAULT '',
+		seq         INTEGER NOT NULL DEFAULT 0,
+		received_at INTEGER NOT NULL,
+		repeats     INTEGER NOT NULL DEFAULT 0,
+		fault       TEXT NOT NULL DEFAULT '',
+		size        INTEGER NOT NULL,
+		payload     BLOB NOT NULL,
+		UNIQUE (device_id, id)
+	) STRICT;
+	CREATE INDEX messages_workflow ON messages (workflow_id, row) WHERE workflow_id != '';
+	CREATE INDEX messages_fault ON messages (device_id, row) WHERE fault != '';
+	CREATE INDEX messages_age ON messages (received_at);
+	CREATE TABLE workflows (
+		workflow_id TEXT PRIMARY KEY,
+		device_id   TEXT NOT NULL,
+		plan_id     TEXT NOT NULL,
+		turn_id     TEXT NOT NULL DEFAULT '',
+		created_at  INTEGER NOT NULL,
+		status      TEXT NOT NULL DEFAULT '',
+		result      BLOB,
+		result_at   INTEGER NOT NULL DEFAULT 0
+	) STRICT;
+	CREATE INDEX workflows_device ON workflows (device_id, created_at);
+	CREATE TABLE down (
+		id            TEXT PRIMARY KEY,
+		device_id     TEXT NOT NULL,
+		seq           INTEGER NOT NULL,
+		type          TEXT NOT NULL,
+		workflow_id   TEXT NOT NULL DEFAULT '',
+		revision      INTEGER NOT NULL DEFAULT 0,
+		state         TEXT NOT NULL,
+		epoch         TEXT NOT NULL DEFAULT '',
+		created_at    INTEGER NOT NULL,
+		expires_at    INTEGER NOT NULL DEFAULT 0,
+		first_sent_at INTEGER NOT NULL DEFAULT 0,
+		answered_at   INTEGER NOT NULL DEFAULT 0,
+		reason_code   TEXT NOT NULL DEFAULT '',
+		envelope      BLOB NOT NULL,
+		ack           BLOB,
+		UNIQUE (device_id, seq)
+	) STRICT;
+	CREATE INDEX down_open ON down (device_id, seq) WHERE state IN ('queued', 'sent');
+	CREATE INDEX down_workflow ON down (workflow_id, seq);
+	CREATE TABLE turns (
+		turn_id     TEXT PRIMARY KEY,
+		device_id   TEXT NOT NULL,
+		created_at  INTEGER NOT NULL,
+		idem_key    TEXT UNIQUE,
+		request_sha TEXT NOT NULL,
+		workflow_id TEXT NOT NULL DEFAULT '',
+		model_calls INTEGER NOT NULL DEFAULT 0,
+		http_status INTEGER NOT NULL,
+		answer      BLOB NOT NULL
+	) STRICT;`,
+}
+
+// migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.
+func migrate(ctx context.Context, db *sql.DB) error {
+	var version int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return fmt.Errorf("cannot read schema version: %w", err)
+	}
+	if version > len(migrations) {
+		return fmt.Errorf("schema version %d is newer than %d: this file was written by a later plannerd", version, len(migrations))
+	}
+	for n := version; n < len(migrations); n++ {
+		err := run(ctx, db, nil, func(t *Tx) error {
+			if _, err := t.exec(migrations[n]); err != nil {
+				return err
+			}
+			_, err := t.exec(fmt.Sprintf("PRAGMA user_version = %d", n+1))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("cannot migrate schema to version %d: %w", n+1, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package planner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// turnRequest is what a voice front end asks.
+type turnRequest struct {
+	DeviceID       string `json:"device_id"`
+	RecognizedText string `json:"recognized_text"`
+	Locale         string `json:"locale"`   // default ko-KR
+	Dispatch       *bool  `json:"dispatch"` // default true; false only plans
+}
+
+// turnAnswer is the whole of a turn. WorkflowID, PlanID and Submission are there only if something was dispatched.
+type turnAnswer struct {
+	TurnID         string         `json:"turn_id"`
+	DeviceID       string         `json:"device_id"`
+	RecognizedText string         `json:"recognized_text"`
+	Locale         string         `json:"locale"`
+	CreatedAt      string         `json:"created_at"`
+	Dispatched     bool           `json:"dispatched"`
+	Decision       turn.Decision  `json:"decision"`
+	Steps          []turn.Step    `json:"steps"`
+	WorkflowID     string         `json:"workflow_id,omitempty"`
+	PlanID         string         `json:"plan_id,omitempty"`
+	Requests       []wire.Request `json:"device_task_requests"`
+	TTSResponse    string         `json:"tts_response"`
+	Correlation    correlation    `json:"correlation"`
+	ModelCalls     int64          `json:"model_calls"`
+}
+
+type correlation struct {
+	TurnID     string `json:"turn_id"`
+	WorkflowID string `json:"workflow_id,omitempty"`
+	PlanID     string `json:"plan_id,omitempty"`
+	MessageID  string `json:"message_id,omitempty"`
+}
+
+const (
+	maxUtterance = 8 << 10 // bytes: the contract's limit of a string
+	maxIdemKey   = 128
+)
+
+var locales = []string{"ko-KR", "en-US"}
+
+func (r *turnRequest) validate() error {
+	var faults []wire.Fault
+	bad := func(path, msg string) {
+		faults = append(faults, wire.Fault{Path: path, ReasonCode: wire.ReasonBadValue, Message: msg})
+	}
+	if !validID(r.DeviceID) {
+		bad("device_id", "must be 1 to 128 characters of A-Z a-z 0-9 . _ : -")
+	}
+	if strings.TrimSpace(r.RecognizedText) == "" || len(r.RecognizedText) > maxUtterance || !utf8.ValidString(r.RecognizedText) {
+		bad("recognized_text", fmt.Sprintf("must be text of 1 to %d bytes", maxUtterance))
+	}
+	if r.Locale == "" {
+		r.Locale = locales[0]
+	}
+	if !slices.Contains(locales, r.Locale) {
+		bad("locale", "must be one of "+strings.Join(locales, ", "))
+	}
+	if len(faults) > 0 {
+		return &problem{Status: http.StatusUnprocessableEntity, Code: "bad_turn", Title: "the turn has faults", Faults: faults}
+	}
+	return nil
+}
+
+func (s *Server) postTurn(req *http.Request) (int, any, error) {
+	var ask turnRequest
+	if err := readBody(req, turnBytes, &ask); err != nil {
+		return 0, nil, err
+	}
+	if err := ask.validate(); err != nil {
+		return 0, nil, err
+	}
+	row := store.Turn{ID: s.opt.NewID(), DeviceID: ask.DeviceID, CreatedAt: ms(s.opt.Now()), HTTPStatus: http.StatusOK,
+		IdemKey: req.Header.Get("Idempotency-Key"), RequestSHA: ask.sum()}
+	if len(row.IdemKey) > maxIdemKey {
+		return 0, nil, &problem{Status: http.StatusBadRequest, Code: "bad_key", Title: "the idempotency key is too long"}
+	}
+	old, err := s.earlier(req.Context(), row)
+	if old != nil || err != nil {
+		return http.StatusOK, old, err
+	}
+	answer, plan, err := s.plan(req.Context(), row, ask)
+	if err != nil {
+		return 0, nil, err
+	}
+	return s.keepTurn(req.Context(), row, answer, plan)
+}
+
+func (r turnRequest) sum() string {
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic("internal error: " + err.Error()) // strings and a bool
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// earlier finds the answer that was given to the same request before; a repeated command must not move the robot twice.
+func (s *Server) earlier(ctx context.Context, row store.Turn) (old json.RawMessage, err error) {
+	if row.IdemKey == "" {
+		return nil, nil
+	}
+	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
+		old, err = earlierIn(tx, row)
+		return err
+	})
+	return old, err
+}
+
+func earlierIn(tx *store.Tx, row store.Turn) (json.RawMessage, error) {
+	if row.IdemKey == "" {
+		return nil, nil
+	}
+	known, err := tx.TurnByKey(row.IdemKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot find turn by key: %w", err)
+	case known.RequestSHA != row.RequestSHA:
+		return nil, &problem{Status: http.StatusConflict, Code: "key_reused", Title: "this idempotency key was used for another request"}
+	}
+	return known.Answer, nil
+}
+
+// plan decides and compiles. The plan is nil where nothing is to be sent: no step, or something is still to be asked.
+func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (turnAnswer, *wire.Plan, error) {
+	in := turn.Input{TurnID: row.ID, DeviceID: ask.DeviceID, Text: ask.RecognizedText, Locale: ask.Locale}
+	var err error
+	if in.Rooms, err = s.roomsOf(ctx, ask.DeviceID); err != nil {
+		return turnAnswer{}, nil, err
+	}
+	planning, cancel := context.WithTimeout(ctx, planTimeout)
+	defer cancel()
+	d, err := s.opt.Planner.Plan(planning, in)
+	if err != nil {
+		return turnAnswer{}, nil, planningFailed(row.ID, "cannot_plan", err)
+	}
+	a := turnAnswer{TurnID: row.ID, DeviceID: ask.DeviceID, RecognizedText: ask.RecognizedText, Locale: ask.Locale,
+		CreatedAt: stampMS(row.CreatedAt), Decision: d, Steps: nonNil(d.Steps), Requests: []wire.Request{}, TTSResponse: d.TTSResponse,
+		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls}
+	if !sendable(d) {
+		return a, nil, nil
+	}
+	plan, err := s.opt.Compile(in, d, IDs{WorkflowID: s.opt.NewID(), PlanID: s.opt.NewID()})
+	if err != nil || plan == nil {
+		return a, nil, planningFailed(row.ID, "cannot_compile", err)
+	}
+	if faults := s.check(*plan); len(faults) > 0 {
+		p := refusedPlan(faults)
+		p.TurnID, p.Hint = row.ID, "the planner's own plan does not fit the catalog"
+		return a, nil, p
+	}
+	a.Requests = nonNil(plan.Requests)
+	if ask.Dispatch != nil && !*ask.Dispatch {
+		return a, nil, nil
+	}
+	a.Dispatched, a.WorkflowID, a.PlanID = true, plan.Workflow.CloudWorkflowID, plan.Workflow.PlanID
+	return a, plan, nil
+}
+
+func planningFailed(turnID, code string, err error) error {
+	p := &problem{Status: http.StatusUnprocessableEntity, Code: code, Title: "no plan could be made of this turn", TurnID: turnID}
+	if errors.Is(err, context.DeadlineExceeded) {
+		p.Status = http.StatusGatewayTimeout
+	}
+	if err != nil {
+		p.Detail = err.Error()
+	}
+	return p
+}
+
+// sendable says whether a decision moves a device: it has a device step, and nothing about it is still to be asked.
+func sendable(d turn.Decision) bool {
+	onDevice := slices.ContainsFunc(d.Steps, func(st turn.Step) bool { return st.ExecutionTarget != "cloud" })
+	return onDevice && !d.AskFollowUp && len(d.MissingSlots) == 0
+}
+
+func (s *Server) roomsOf(ctx context.Context, device string) (rooms []wire.Room, err error) {
+	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
+		d, err := tx.Device(device)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			rooms = statusOf(d).Rooms
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read rooms of device %s: %w", device, err)
+	}
+	return rooms, nil
+}
+
+// keepTurn keeps the turn, and its plan if there is one, in one transaction. What a repeat that ran beside it has kept stands.
+func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, plan *wire.Plan) (int, any, error) {
+	var env wire.Envelope
+	if plan != nil {
+		env = s.planEnvelope(row.DeviceID, *plan)
+		a.Correlation = correlation{TurnID: row.ID, WorkflowID: a.WorkflowID, PlanID: a.PlanID, MessageID: env.ID}
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return 0, nil, fmt.Errorf("cannot keep answer: %w", err)
+	}
+	row.Answer, row.WorkflowID, row.ModelCalls = body, a.WorkflowID, a.ModelCalls
+	out := json.RawMessage(body)
+	err = s.change(ctx, row.DeviceID, func(tx *store.Tx) error {
+		old, err := earlierIn(tx, row)
+		if err != nil || old != nil {
+			out = old
+			return err
+		}
+		if plan != nil {
+			if err := s.queuePlan(tx, env); err != nil {
+				return err
+			}
+		}
+		return tx.AddTurn(row)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	s.hub.publish(event{Kind: "turn", ID: row.ID, DeviceID: row.DeviceID, What: string(a.Decision.OwnerSelection)})
+	return http.StatusOK, out, nil
+}
+
+func (s *Server) getTurn(req *http.Request) (int, any, error) {
+	id, err := pathID(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	var row store.Turn
+	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) (err error) {
+		row, err = tx.Turn(id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil, notFound("turn", id)
+	}
+	return http.StatusOK, json.RawMessage(row.Answer), err
+}
+
+// nonNil makes an empty list of none: readers see [], not null.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

@@ -1,0 +1,264 @@
+package planner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+)
+
+// workflowView is a workflow as HTTP shows it: what was submitted, what the device answered, and how it ended.
+type workflowView struct {
+	WorkflowID  string          `json:"workflow_id"`
+	PlanID      string          `json:"plan_id"`
+	DeviceID    string          `json:"device_id"`
+	TurnID      string          `json:"turn_id,omitempty"`
+	CreatedAt   string          `json:"created_at"`
+	Revision    int64           `json:"revision"`
+	Submission  store.State     `json:"submission"`  // queued, sent, accepted, refused, expired
+	ReasonCode  string          `json:"reason_code"` // of the submission
+	Link        string          `json:"link"`        // overlay: online, link_lost, unknown
+	Status      string          `json:"status"`      // of the result; empty until the device closed the workflow
+	ClosedAt    string          `json:"closed_at,omitempty"`
+	Submissions []downView      `json:"submissions"` // one per revision that was sent
+	Controls    []downView      `json:"controls"`
+	Result      json.RawMessage `json:"result,omitempty"` // with steps, evidence and counters, as the device sent it
+	CloudSteps  []cloudStep     `json:"cloud_steps"`
+	Uplink      uplink          `json:"uplink"`
+	ModelCalls  int64           `json:"model_calls"`
+}
+
+// downView is one message to the device and its answer.
+type downView struct {
+	MessageID   string          `json:"message_id"`
+	Type        string          `json:"type"`
+	Seq         int64           `json:"seq"`
+	Revision    int64           `json:"revision"`
+	State       store.State     `json:"state"`
+	ReasonCode  string          `json:"reason_code,omitempty"`
+	CreatedAt   string          `json:"created_at"`
+	FirstSentAt string          `json:"first_sent_at,omitempty"`
+	AnsweredAt  string          `json:"answered_at,omitempty"`
+	ExpiresAt   string          `json:"expires_at,omitempty"`
+	Ack         json.RawMessage `json:"ack,omitempty"` // with errors[], as the device sent it
+}
+
+// cloudStep is a step that waits for the cloud. Pending is all that it can be in this form: nothing here carries one out.
+type cloudStep struct {
+	CloudStepID string `json:"cloud_step_id"`
+	TaskID      string `json:"task_id"`
+	State       string `json:"state"`
+	DueAt       string `json:"due_at"`
+}
+
+// uplink counts the publishes of the device about this workflow, by message id; repeats are counted apart.
+type uplink struct {
+	Messages int64            `json:"messages"`
+	ByType   map[string]int64 `json:"by_type"`
+	Repeats  int64            `json:"repeats"`
+}
+
+const messagesCounted = 10_000
+
+func viewDown(d store.Down) downView {
+	return downView{MessageID: d.ID, Type: d.Type, Seq: d.Seq, Revision: d.Revision, State: d.State, ReasonCode: d.ReasonCode,
+		CreatedAt: stampMS(d.CreatedAt), FirstSentAt: stampMS(d.FirstSentAt), AnsweredAt: stampMS(d.AnsweredAt),
+		ExpiresAt: stampMS(d.ExpiresAt), Ack: d.Ack}
+}
+
+func (s *Server) getWorkflow(req *http.Request) (int, any, error) {
+	id, err := pathID(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	var v workflowView
+	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) (err error) {
+		v, err = s.viewWorkflow(tx, id)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil, notFound("workflow", id)
+	}
+	return http.StatusOK, v, err
+}
+
+func (s *Server) viewWorkflow(tx *store.Tx, id string) (workflowView, error) {
+	w, err := tx.Workflow(id)
+	if err != nil {
+		return workflowView{}, err
+	}
+	v := workflowView{WorkflowID: w.ID, PlanID: w.PlanID, DeviceID: w.DeviceID, TurnID: w.TurnID, CreatedAt: stampMS(w.CreatedAt),
+		Link: linkOf(tx, w.DeviceID), Status: w.Status, ClosedAt: stampMS(w.ResultAt), Result: w.Result,
+		Submissions: []downView{}, Controls: []downView{}, CloudSteps: []cloudStep{}}
+	if err := v.addDown(tx); err != nil {
+		return v, err
+	}
+	if err := v.addUplink(tx, s.opt.AllowJSON); err != nil {
+		return v, err
+	}
+	return v, v.addModelCalls(tx)
+}
+
+// addDown lists the messages to the device. The submission is that of the last revision that the device took, and while it took
+// none, of the last one: a refused revision does not undo an accepted one.
+func (v *workflowView) addDown(tx *store.Tx) error {
+	rows, err := tx.DownOf(v.WorkflowID)
+	if err != nil {
+		return err
+	}
+	var shown *store.Down
+	for _, row := range rows {
+		if row.Type != string(wire.TypePlan) {
+			v.Controls = append(v.Controls, viewDown(row))
+			continue
+		}
+		v.Submissions = append(v.Submissions, viewDown(row))
+		if shown == nil || row.State == store.Accepted || shown.State != store.Accepted {
+			shown = &row
+		}
+	}
+	if shown != nil {
+		v.Revision, v.Submission, v.ReasonCode = shown.Revision, shown.State, shown.ReasonCode
+	}
+	return nil
+}
+
+// addUplink counts what the device sent about the workflow, and finds the cloud steps that are due.
+func (v *workflowView) addUplink(tx *store.Tx, allowJSON bool) error {
+	v.Uplink.ByType = map[string]int64{}
+	rows, err := tx.MessagesOf(v.DeviceID, v.WorkflowID, messagesCounted)
+	if err != nil {
+		return err
+	}
+	for _, m := range rows {
+		v.Uplink.Messages++
+		v.Uplink.ByType[m.Type]++
+		v.Uplink.Repeats += m.Repeats
+		if m.Type != string(wire.TypeStepDue) {
+			continue
+		}
+		env, err := wire.Decode(m.Payload, wire.Options{AllowJSON: allowJSON, Limits: deviceLimits, Direction: wire.Up})
+		if err != nil || env.StepDue == nil {
+			continue // it was read when it came; the setting for JSON has changed since
+		}
+		state := "pending"
+		if v.Status != "" {
+			state = "closed"
+		}
+		v.CloudSteps = append(v.CloudSteps, cloudStep{CloudStepID: env.StepDue.CloudStepID, TaskID: env.StepDue.TaskID, State: state,
+			DueAt: stampMS(m.ReceivedAt)})
+	}
+	return nil
+}
+
+// addModelCalls adds what planning cost and what the device counted.
+func (v *workflowView) addModelCalls(tx *store.Tx) error {
+	if v.TurnID != "" {
+		t, err := tx.Turn(v.TurnID)
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // a raw plan may name a turn of somebody else
+			return fmt.Errorf("cannot read turn %s: %w", v.TurnID, err)
+		}
+		v.ModelCalls += t.ModelCalls
+	}
+	if len(v.Result) > 0 {
+		var r wire.Result
+		if err := json.Unmarshal(v.Result, &r); err != nil {
+			return fmt.Errorf("cannot read kept result: %w", err)
+		}
+		v.ModelCalls += r.Counters.ModelCalls
+	}
+	return nil
+}
+
+// cancelRequest says why. RequestedBy is shown on the device.
+type cancelRequest struct {
+	Reason      string `json:"reason"`
+	RequestedBy string `json:"requested_by"` // default: operator
+}
+
+type cancelAnswer struct {
+	WorkflowID string `json:"workflow_id"`
+	ControlID  string `json:"control_id,omitempty"`
+	State      string `json:"state"` // requested: the device will answer; withdrawn: the plan had never been sent
+}
+
+const maxReason = 1024 // bytes
+
+func (s *Server) postCancel(req *http.Request) (int, any, error) {
+	id, err := pathID(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	ask := cancelRequest{RequestedBy: "operator"}
+	if err := readBody(req, controlBytes, &ask); err != nil {
+		return 0, nil, err
+	}
+	if len(ask.Reason) > maxReason || len(ask.RequestedBy) > maxReason {
+		return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_cancel", Title: "the reason is too long"}
+	}
+	device, err := s.deviceOf(req, id)
+	if err != nil {
+		return 0, nil, err
+	}
+	out := cancelAnswer{WorkflowID: id, State: "requested"}
+	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.cancel(tx, device, ask, &out) })
+	if err != nil {
+		return 0, nil, err
+	}
+	s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: "cancel " + out.State})
+	return http.StatusAccepted, out, nil
+}
+
+func (s *Server) deviceOf(req *http.Request, workflow string) (device string, err error) {
+	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) error {
+		w, err := tx.Workflow(workflow)
+		device = w.DeviceID
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return "", notFound("workflow", workflow)
+	}
+	return device, err
+}
+
+// cancel withdraws what was surely never sent, and asks the device to stop the rest: a plan and then its cancel would move the
+// robot for a moment. One unanswered cancel is enough.
+func (s *Server) cancel(tx *store.Tx, device string, ask cancelRequest, out *cancelAnswer) error {
+	w, err := tx.Workflow(out.WorkflowID)
+	if err != nil {
+		return fmt.Errorf("cannot find workflow %s: %w", out.WorkflowID, err)
+	}
+	if w.Status != "" {
+		return &problem{Status: http.StatusConflict, Code: "already_terminal", Title: "the device has closed this workflow", Detail: w.Status}
+	}
+	rows, err := tx.DownOf(w.ID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if row.Type == string(wire.TypeControl) && row.State.Open() {
+			out.ControlID = row.ID
+			return nil
+		}
+		if row.State != store.Queued {
+			continue
+		}
+		row.State, row.ReasonCode = store.Expired, "cancelled_before_sent"
+		if err := tx.PutDown(row); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(rows, func(d store.Down) bool { return d.FirstSentAt != 0 }) {
+		out.State = "withdrawn"
+		return nil
+	}
+	env := s.envelope(device, wire.TypeControl)
+	env.Corr = wire.Corr{WorkflowID: w.ID, PlanID: w.PlanID}
+	env.Control = &wire.Control{Verb: "cancel", Scope: "workflow", Target: w.ID, RequestedBy: ask.RequestedBy, Reason: ask.Reason}
+	out.ControlID = env.ID
+	return s.queue(tx, env, 0)
+}
