@@ -65,11 +65,15 @@ func capabilities() *mochi.Capabilities {
 
 // Dial opens a connection in memory, as [net.Pipe] gives it. It fails with [ErrDown] while the broker is down.
 func (b *Broker) Dial(ctx context.Context) (net.Conn, error) {
+	return b.dial(ctx, false)
+}
+
+func (b *Broker) dial(ctx context.Context, witness bool) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	near, far := net.Pipe()
-	if err := b.attach(far); err != nil {
+	if err := b.attach(far, witness); err != nil {
 		_ = near.Close()
 		_ = far.Close()
 		return nil, err
@@ -100,21 +104,22 @@ func (b *Broker) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
-		if b.attach(conn) != nil {
+		if b.attach(conn, false) != nil {
 			_ = conn.Close()
 		}
 	}
 }
 
-// attach puts a relay before the connection and hands it to the broker.
-func (b *Broker) attach(client net.Conn) error {
+// attach puts a relay before the connection and hands it to the broker. A witness is not touched by SetDown.
+func (b *Broker) attach(client net.Conn, witness bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.down || b.closed {
+	if b.closed || (b.down && !witness) {
 		return ErrDown
 	}
 	inner, outer := net.Pipe()
 	r := newRelay(client, outer)
+	r.witness = witness
 	b.relays[inner] = r
 	b.wg.Go(func() {
 		_ = b.server.EstablishConnection("memory", inner) // returns when the session's connection has ended
@@ -143,16 +148,18 @@ func (b *Broker) Close() {
 	for _, r := range recorders {
 		r.Close()
 	}
-	b.cutAll()
+	b.cutAll(true)
 	b.wg.Wait()
 	_ = b.server.Close()
 }
 
-func (b *Broker) cutAll() {
+func (b *Broker) cutAll(witnesses bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range b.relays {
-		r.cut()
+		if witnesses || !r.witness {
+			r.cut()
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // client is a plain paho client over the broker's own dialler.
 func client(b *Broker, id string, change func(*mqtt.ClientOptions)) mqtt.Client {
 	o := recorderOptions(b, id)
+	o.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return b.Dial(context.Background()) })
 	o.SetKeepAlive(30 * time.Second)
 	o.SetPingTimeout(10 * time.Second)
 	o.SetWriteTimeout(10 * time.Second)
@@ -159,7 +160,7 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("code %#x, want 0x80", code)
 			}
 		}},
-		{"down refuses and cuts", func(t *testing.T, b *Broker, c mqtt.Client, _ *Recorder) {
+		{"down refuses and cuts", func(t *testing.T, b *Broker, c mqtt.Client, witness *Recorder) {
 			b.SetDown(true)
 			synctest.Wait()
 			if c.IsConnectionOpen() {
@@ -167,6 +168,12 @@ func TestFaults(t *testing.T) {
 			}
 			if _, err := b.Dial(t.Context()); err != ErrDown {
 				t.Fatalf("dial gave %v, want ErrDown", err)
+			}
+			if err := b.Publish("x", []byte("1"), false); err != nil {
+				t.Fatal(err)
+			}
+			if synctest.Wait(); witness.Len() != 1 {
+				t.Fatal("the witness was cut too")
 			}
 		}},
 	} {

@@ -2,13 +2,14 @@ package broker
 
 import "time"
 
-// SetDown makes the broker refuse new connections; true also cuts those that are open. Sessions and retained messages stay.
+// SetDown makes the broker refuse new connections; true also cuts those that are open. Sessions and retained messages
+// stay, and so do recorders: they count what happens around the outage.
 func (b *Broker) SetDown(down bool) {
 	b.mu.Lock()
 	b.down = down
 	b.mu.Unlock()
 	if down {
-		b.cutAll()
+		b.cutAll(false)
 	}
 }
 

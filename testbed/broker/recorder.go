@@ -55,7 +55,7 @@ func recorderOptions(b *Broker, id string) *mqtt.ClientOptions {
 	o.SetAutoReconnect(false)
 	o.SetProtocolVersion(4)
 	o.SetKeepAlive(0) // a witness that sends nothing of its own
-	o.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return b.Dial(context.Background()) })
+	o.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) { return b.dial(context.Background(), true) })
 	return o
 }
 

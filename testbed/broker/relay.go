@@ -98,6 +98,7 @@ func (l *line) next() ([]byte, time.Duration) {
 type relay struct {
 	client, server net.Conn // the relay's ends
 	up, down       *line
+	witness        bool // belongs to a recorder
 	wg             sync.WaitGroup
 }
 

@@ -1,0 +1,110 @@
+package cloudlink
+
+import "time"
+
+// window decides which outbox row is published next on one connection. It has no clock and no goroutine.
+type window struct {
+	rows   []Row // the last picture of the outbox, lowest first, at most windowRows
+	next   int   // rows before it were sent on this connection
+	sent   map[string]time.Time
+	order  []string             // ids in the order of their last publish; what has left the outbox is passed over
+	flying map[string]time.Time // published, without PUBACK: rows and hello
+}
+
+func newWindow() *window {
+	return &window{sent: map[string]time.Time{}, flying: map[string]time.Time{}}
+}
+
+// refresh takes a new picture of the outbox.
+func (w *window) refresh(rows []Row) {
+	w.rows, w.next = rows, 0
+	here := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		here[r.ID] = true
+	}
+	for id := range w.sent {
+		if !here[id] {
+			delete(w.sent, id)
+		}
+	}
+}
+
+// pick returns the row to publish now, the oldest first, if one is due and there is room in flight.
+func (w *window) pick(now time.Time) (Row, bool) {
+	if len(w.flying) >= inFlightMax {
+		return Row{}, false
+	}
+	if id, at, ok := w.oldest(); ok && !now.Before(at.Add(resendAfter)) {
+		return w.row(id)
+	}
+	for ; w.next < len(w.rows); w.next++ {
+		r := w.rows[w.next]
+		if _, sent := w.sent[r.ID]; !sent && !w.inFlight(r.ID) {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+// oldest is the row that waits longest for its receipt after it was handed over.
+func (w *window) oldest() (string, time.Time, bool) {
+	for len(w.order) > 0 {
+		id := w.order[0]
+		at, ok := w.sent[id]
+		if ok && !w.inFlight(id) {
+			return id, at, true
+		}
+		if ok { // in flight: the PUBACK is waited for first
+			return "", time.Time{}, false
+		}
+		w.order = w.order[1:]
+	}
+	return "", time.Time{}, false
+}
+
+func (w *window) row(id string) (Row, bool) {
+	for _, r := range w.rows {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+func (w *window) inFlight(id string) bool { _, ok := w.flying[id]; return ok }
+
+// published notes that a row was given to the broker.
+func (w *window) published(id string, now time.Time) {
+	if _, again := w.sent[id]; again && len(w.order) > 0 && w.order[0] == id {
+		w.order = w.order[1:]
+	}
+	w.sent[id], w.flying[id] = now, now
+	w.order = append(w.order, id)
+}
+
+// due is the next moment at which time alone changes what pick or stuck say; zero: never.
+func (w *window) due() time.Time {
+	var first time.Time
+	earlier := func(t time.Time) {
+		if first.IsZero() || t.Before(first) {
+			first = t
+		}
+	}
+	for _, at := range w.flying {
+		earlier(at.Add(resendAfter))
+	}
+	if _, at, ok := w.oldest(); ok && len(w.flying) < inFlightMax {
+		earlier(at.Add(resendAfter))
+	}
+	return first
+}
+
+// stuck says that the broker has not acknowledged a publish for longer than a receipt may take.
+func (w *window) stuck(now time.Time) bool {
+	for _, at := range w.flying {
+		if !now.Before(at.Add(resendAfter)) {
+			return true
+		}
+	}
+	return false
+}
