@@ -70,6 +70,17 @@ type reader struct {
 	data  []byte
 	dec   *json.Decoder
 	twice []breach
+
+	counted int64 // how far lines are counted: values come in order, so a large file is counted through once
+	lines   int
+}
+
+// line gives the line of the token that was read last.
+func (r *reader) line() int {
+	offset := r.dec.InputOffset()
+	r.lines += bytes.Count(r.data[r.counted:offset], []byte("\n"))
+	r.counted = offset
+	return 1 + r.lines
 }
 
 // located is a fault that already knows its place.
@@ -121,8 +132,7 @@ func (r *reader) value(at []string) (*node, error) {
 	if len(at) >= MaxDepth {
 		return nil, r.here("is nested deeper than %d", MaxDepth)
 	}
-	line, _ := r.position(r.dec.InputOffset())
-	n := &node{line: line}
+	n := &node{line: r.line()}
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '[' {
