@@ -122,9 +122,6 @@ func (c *cleaning) remaining(at int64) int64 {
 
 // fanEnd is the end of a cleaning; its wheels, where it has some, come to rest first.
 func (h *Home) fanEnd(c *cleaning, outcome, reason string) {
-	if h.cleaning != c {
-		return
-	}
 	if m := c.roam; m != nil {
 		c.roam = nil
 		m.ended = func(string, string) {}

@@ -100,7 +100,8 @@ type level struct {
 
 const perUnit = 3_600_000
 
-func (l *level) set(v float64)     { l.n = int64(v * perUnit) }
+// set takes the middle of a whole number, so that a level does not leave it in the next millisecond.
+func (l *level) set(v float64)     { l.n = int64(v*perUnit) + perUnit/2 }
 func (l *level) whole() int64      { return l.n / perUnit }
 func (l *level) value() float64    { return float64(l.n) / perUnit }
 func (l *level) reported() float64 { return float64(l.whole()) }

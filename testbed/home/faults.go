@@ -199,3 +199,14 @@ func or(v, otherwise string) string {
 	}
 	return v
 }
+
+// AddFault adds to what goes wrong from now on; the text is that of [Faults.Add].
+func (h *Home) AddFault(now time.Duration, text string) error {
+	h.to(now)
+	f := h.faults.clone()
+	if err := f.Add(text); err != nil {
+		return err
+	}
+	h.faults = f
+	return nil
+}

@@ -209,6 +209,16 @@ func TestReorderTurnsCallbacksThatAreSaidTogether(t *testing.T) {
 	}
 }
 
+func TestALieThatARestartOvertakesHasOneResult(t *testing.T) {
+	r := newRig(t, home.Options{Faults: home.Faults{Method: map[string]home.Fault{"setMoveTo": {LieDone: true}}}})
+	r.invoke("t", "setMoveTo", kitchen)
+	r.home.Restart(r.now, false)
+	r.run(time.Minute)
+	if st := r.home.Query(r.now, "t"); st.Result.Reason != home.ReasonRestarted || len(home.CheckLog(r.log)) > 0 {
+		t.Fatalf("%+v, %q", st.Result, home.CheckLog(r.log))
+	}
+}
+
 func TestRestartKeepsOrForgetsTheTasks(t *testing.T) {
 	for _, forget := range []bool{false, true} {
 		r := moving(t)
