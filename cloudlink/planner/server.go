@@ -79,24 +79,25 @@ func (s *Server) loop(ctx context.Context) error {
 	flush := time.NewTimer(time.Hour)
 	flush.Stop()
 	defer flush.Stop()
+	work := context.WithoutCancel(ctx) // a step that was begun is done to its end; each is short
 	s.running.Store(true)
 	defer s.running.Store(false)
 	for {
 		var err error
 		select {
 		case m := <-s.link.inbox:
-			err = s.intake(ctx, s.drain(m))
+			err = s.intake(work, s.drain(m))
 			if len(s.receipts) > 0 {
 				flush.Reset(receiptDelay)
 			}
 		case r := <-s.requests:
-			err = s.carryOut(ctx, r)
+			err = s.carryOut(work, r)
 		case up := <-s.link.states:
-			err = s.linkChanged(ctx, up)
+			err = s.linkChanged(work, up)
 		case <-flush.C:
 			s.flushReceipts()
 		case <-ticks:
-			err = s.tick(ctx)
+			err = s.tick(work)
 		case <-ctx.Done():
 			if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 				return err
