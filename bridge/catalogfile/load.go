@@ -54,7 +54,7 @@ func LoadLenient(fsys fs.FS) (*catalog.Catalog, Planner, []Fault, error) {
 	}
 	s.dropBad()
 	s.decode()
-	for before := -1; before != len(s.faults); { // each round drops what depended on the last; a round without a fault ends it
+	for before := -1; before != len(s.faults) && !s.fatal; { // each round drops what depended on the last; a round without a fault ends it
 		before = len(s.faults)
 		s.check()
 		s.dropBad()
@@ -94,7 +94,12 @@ func read(fsys fs.FS) *set {
 			s.faults, s.fatal = append(s.faults, *fault), true
 			continue
 		}
-		for _, b := range append(twice, breaches(f.name, root)...) {
+		all := append(twice, breaches(f.name, root)...)
+		if len(all) > MaxFaults {
+			all = all[:MaxFaults]
+			s.faults, s.fatal = append(s.faults, Fault{File: f.name, Message: fmt.Sprintf("has more than %d faults", MaxFaults)}), true
+		}
+		for _, b := range all {
 			s.breach(f, root, b)
 		}
 		for _, section := range f.sections {

@@ -229,6 +229,16 @@ func TestEveryFaultAtOnce(t *testing.T) {
 	}
 }
 
+// A damaged file must not make a report that is larger than itself.
+func TestFaultsAreBounded(t *testing.T) {
+	fsys := edited(t)
+	fsys[opsFile] = &fstest.MapFile{Data: []byte(`{"operations": [` + strings.Repeat("{},", 1000) + `{}]}`)}
+	_, _, err := Load(fsys)
+	if err == nil || len(err.Error()) > 100_000 || !strings.Contains(err.Error(), "more than 200 faults") {
+		t.Fatalf("error of %d bytes", len(fmt.Sprint(err)))
+	}
+}
+
 func TestLines(t *testing.T) {
 	fsys := edited(t)
 	data := string(fsys[opsFile].Data)

@@ -13,10 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBytes and MaxDepth bound one file, so that a hostile or damaged one costs little.
+// Bounds of one file, so that a hostile or damaged one costs little. With more faults than MaxFaults it is no catalog file at all.
 const (
-	MaxBytes = 1 << 20
-	MaxDepth = 32
+	MaxBytes  = 1 << 20
+	MaxDepth  = 32
+	MaxFaults = 200
 )
 
 // node is one JSON value with its line. A number is a float64.
