@@ -1,0 +1,72 @@
+package bridge
+
+import (
+	"errors"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// Decode reads one message. local: it was handed in on the robot. It always gives an event; what cannot be let in is a
+// core.Refused with every fault.
+func (c *Codec) Decode(payload []byte, local bool) core.Event {
+	e, err := wire.Decode(payload, wire.Options{AllowJSON: c.o.AllowJSON || local, Limits: c.o.Limits, Direction: wire.Down})
+	if err != nil {
+		return c.unreadable(err, local)
+	}
+	h := core.Head{Msg: core.MessageID(e.ID), Local: local, Epoch: e.StoreEpoch, Seq: e.Seq, SentMS: millis(e.SentAt)}
+	if h.Hash, err = wire.ContentHash(e); err != nil {
+		return refusal(h, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
+	}
+	if e.DeviceID != c.o.DeviceID {
+		return refusal(h, core.ReasonWrongDevice, []core.Fault{{Path: "device_id", Reason: core.ReasonWrongDevice, Message: "this device is " + c.o.DeviceID}})
+	}
+	switch e.Type {
+	case wire.TypePlan:
+		return c.plan(h, e.Plan)
+	case wire.TypeControl:
+		b := e.Control
+		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason}
+	case wire.TypeStepResult:
+		b := e.StepResult
+		return core.StepResult{Head: h, Step: core.StepID(b.CloudStepID), Task: core.TaskID(b.TaskID), Done: b.Status == "completed",
+			Output: b.Output.Map(), Reason: core.Reason(b.ReasonCode)}
+	}
+	return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "this agent takes no " + string(e.Type) + " here"}})
+}
+
+// unreadable answers what could not be decoded: by its id where that could be read, else by the hash of its bytes.
+func (c *Codec) unreadable(err error, local bool) core.Event {
+	var de *wire.DecodeError
+	if !errors.As(err, &de) {
+		return refusal(core.Head{Local: local}, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
+	}
+	ev := refusal(core.Head{Msg: core.MessageID(de.ID), Local: local}, core.Reason(de.Faults[0].ReasonCode), faultsOf(de.Faults))
+	if de.ID == "" {
+		ev.Answer.RefSHA256 = de.SHA256
+	}
+	return ev
+}
+
+func faultsOf(in []wire.Fault) []core.Fault {
+	out := make([]core.Fault, len(in))
+	for i, f := range in {
+		out[i] = core.Fault{Path: f.Path, Reason: core.Reason(f.ReasonCode), Message: f.Message}
+	}
+	return out
+}
+
+func conditionOf(w *wire.Condition) *condition.Condition {
+	if w == nil {
+		return nil
+	}
+	c := condition.Condition{Ref: w.Ref, Op: condition.Op(w.Op), Value: w.Value.V, MaxAgeMS: w.MaxAgeMS, Not: conditionOf(w.Not)}
+	for i := range w.All {
+		c.All = append(c.All, *conditionOf(&w.All[i]))
+	}
+	for i := range w.Any {
+		c.Any = append(c.Any, *conditionOf(&w.Any[i]))
+	}
+	return &c
+}

@@ -1,0 +1,49 @@
+// Package bridge stands between the wire and the core: message bytes become checked core events, core messages become bytes. It is
+// pure. A plan passes only whole: every name is looked up in the catalog, every reference followed, every fault named with its
+// path, and what this form of the agent cannot do is refused, never ignored. It decides nothing about what is running: that is
+// the core's. Contract: docs/contract.md.
+package bridge
+
+import (
+	"time"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Options are what a Codec knows of its device.
+type Options struct {
+	DeviceID  string
+	Catalog   *catalog.Catalog
+	AllowJSON bool          // also from the cloud; local messages may always be JSON
+	Encoding  wire.Encoding // of up messages; CBOR where empty
+	Limits    wire.Limits
+	NewID     func() string // message ids: UUIDv7
+}
+
+// Codec turns messages into core events and core messages into bytes.
+type Codec struct{ o Options }
+
+// New makes a Codec. NewID must be set.
+func New(o Options) *Codec {
+	if o.Encoding == "" {
+		o.Encoding = wire.CBOR
+	}
+	return &Codec{o}
+}
+
+// defaultTTL bounds the age of a plan that came from an utterance and says nothing of its own. Source: docs/contract.md, envelope.
+const defaultTTL = 300 * time.Second
+
+func millis(rfc3339 string) int64 {
+	t, err := time.Parse(time.RFC3339, rfc3339)
+	if err != nil {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func refusal(h core.Head, reason core.Reason, faults []core.Fault) core.Refused {
+	return core.Refused{Head: h, Answer: core.Answer{Ref: h.Msg, Reason: reason, Faults: faults}}
+}

@@ -1,0 +1,112 @@
+package bridge
+
+import (
+	"fmt"
+	"time"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager/core"
+)
+
+// maxResult bounds a result. Source: docs/contract.md, envelope (64 KiB).
+const maxResult = 64 << 10
+
+// About is what the sender adds to a message.
+type About struct {
+	Epoch    string
+	FloorSeq int64
+	WallMS   int64 // 0: not known, the epoch of the clock is sent
+}
+
+// Encode makes the final bytes of an up message, with a new id.
+func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
+	e := wire.Envelope{
+		V: wire.Version, Type: wire.Type(m.Type), ID: c.o.NewID(), DeviceID: c.o.DeviceID, StoreEpoch: about.Epoch,
+		SentAt: time.UnixMilli(about.WallMS).UTC().Format("2006-01-02T15:04:05.000Z"), Seq: m.Seq, FloorSeq: about.FloorSeq,
+		Corr: wire.Corr{TurnID: m.Turn, WorkflowID: string(m.Workflow), PlanID: string(m.Plan), StepID: string(m.Step), TaskID: string(m.Task)},
+	}
+	switch m.Type {
+	case core.MsgAck:
+		e.Ack = ackOf(m.Ack)
+	case core.MsgResult:
+		e.Result = resultOf(m.Result)
+	case core.MsgStepDue:
+		d := m.StepDue
+		e.StepDue = &wire.StepDue{CloudStepID: string(d.Step), TaskID: string(d.Task), Inputs: wire.ObjectOf(d.Inputs), Evidence: evidenceOf(d.Proof)}
+	default:
+		return "", nil, fmt.Errorf("cannot encode message: no body for type %q", m.Type)
+	}
+	body, err := c.fit(&e)
+	return e.ID, body, err
+}
+
+// fit cuts a result that is too large, in a stated order: first the values of its evidence, then the evidence, then the effects.
+func (c *Codec) fit(e *wire.Envelope) ([]byte, error) {
+	cuts := []func(*wire.StepReport){
+		func(s *wire.StepReport) {
+			for i := range s.Evidence {
+				s.Evidence[i].Value = wire.Value{}
+			}
+		},
+		func(s *wire.StepReport) { s.Evidence = nil },
+		func(s *wire.StepReport) { s.Effects = nil },
+	}
+	for {
+		body, err := wire.Encode(*e, c.o.Encoding)
+		if err != nil || e.Result == nil || len(body) <= maxResult || len(cuts) == 0 {
+			return body, err
+		}
+		for i := range e.Result.Steps {
+			cuts[0](&e.Result.Steps[i])
+		}
+		e.Result.Truncated, cuts = true, cuts[1:]
+	}
+}
+
+func ackOf(a *core.Answer) *wire.Ack {
+	out := &wire.Ack{RefID: string(a.Ref), RefSHA256: a.RefSHA256, Accepted: a.Accepted, ReasonCode: string(a.Reason), State: a.State,
+		Stopping: a.Stopping, CatalogEtag: a.CatalogEtag}
+	for _, f := range a.Faults {
+		out.Errors = append(out.Errors, wire.Fault{Path: f.Path, ReasonCode: string(f.Reason), Message: f.Message})
+	}
+	return out
+}
+
+func resultOf(r *core.Result) *wire.Result {
+	out := &wire.Result{Status: string(r.Status), ReasonCode: string(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink}}
+	for _, s := range r.Steps {
+		rep := wire.StepReport{CloudStepID: string(s.ID), State: string(s.State), Attempts: s.Attempts, ReasonCode: string(s.Reason),
+			Evidence: evidenceOf(s.Effects), StartedMS: s.StartMS, EndedMS: s.EndMS}
+		for _, e := range s.Effects {
+			rep.Effects = append(rep.Effects, wire.EffectReport{EffectID: effectName(e), State: string(e.State)})
+		}
+		out.Steps = append(out.Steps, rep)
+	}
+	return out
+}
+
+// effectName is the id on the wire; the proof of an operation without an effect has a name of its own.
+func effectName(e core.Effect) string {
+	if e.ID == "" {
+		return "done_evidence"
+	}
+	return string(e.ID)
+}
+
+func evidenceOf(effects []core.Effect) []wire.Evidence {
+	var out []wire.Evidence
+	for _, e := range effects {
+		for _, p := range e.Evidence {
+			if p.Against {
+				continue // a result lists proof; what spoke against it is told by the effect's state and the step's reason
+			}
+			ev := wire.Evidence{EffectID: effectName(e), Event: string(p.Event), Key: string(p.Key), Source: p.Source, Class: string(p.Class),
+				Seq: p.Seq, AgeMS: p.AgeMS, Correlation: p.By, Recovered: p.Recovered}
+			if p.Value != nil {
+				ev.Value = wire.ValueOf(p.Value)
+			}
+			out = append(out, ev)
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+// Package turn holds what goes into and comes out of one turn of the planner: typed, decoded and checked. It decides nothing.
+// Contract: docs/planner.md.
+package turn
+
+import (
+	"deviceagent/bridge/wire"
+)
+
+// Family is a route family: who owns the turn.
+type Family string
+
+// The families. Source: docs/planner.md.
+const (
+	ODL     Family = "ODL"      // device action, state or setting
+	SCH     Family = "SCH"      // schedules, alarms, reservations
+	FRG     Family = "FRG"      // fresh or outside information
+	DEF     Family = "DEF"      // conversation
+	DQR     Family = "DQR"      // questions about the device and product
+	UNS     Family = "UNS"      // a request for what this device cannot do
+	STTNull Family = "STT_NULL" // no live reply target
+	STM     Family = "STM"      // stories and quizzes
+	ETR     Family = "ETR"      // other entertainment talk
+)
+
+// Input is one utterance with what the planner knows around it.
+type Input struct {
+	TurnID   string
+	DeviceID string
+	Text     string      // as recognized
+	Locale   string      // ko-KR (default), en-US
+	Rooms    []wire.Room // as the device reported them; nil: the catalog's
+}
+
+// Step is one step of the plan in the planner's words. Compile turns it into a wire.Request by the catalog only.
+type Step struct {
+	ID               string            `json:"id"`
+	Route            Family            `json:"route"`
+	Purpose          string            `json:"purpose"`
+	ExecutionTarget  string            `json:"execution_target"` // device, cloud
+	TaskMethod       string            `json:"task_method,omitempty"`
+	Params           wire.Object       `json:"params,omitempty"`
+	DependsOn        []wire.Dependency `json:"depends_on,omitempty"`
+	WaitPolicy       string            `json:"wait_policy,omitempty"`
+	TemporalRelation string            `json:"temporal_relation,omitempty"`
+	TemporalAnchorID string            `json:"temporal_anchor_id,omitempty"`
+	DelayMS          int64             `json:"delay_ms,omitempty"`
+	OutputKey        string            `json:"output_key,omitempty"`
+	InputFrom        *wire.InputFrom   `json:"input_from,omitempty"`
+	When             *wire.Condition   `json:"when,omitempty"`
+	RequiredEffects  []string          `json:"required_effects,omitempty"`
+	Span             string            `json:"span,omitempty"` // the words that ask for this step
+}
+
+// Decision is what the main planner says. Names follow docs/planner.md.
+type Decision struct {
+	TurnMode         string   `json:"turn_mode"` // singleton multi_turn multi_step parallel
+	SelectedRoutes   []Family `json:"selected_routes"`
+	SelectedFlowID   string   `json:"selected_flow_id"`
+	SelectedAgent    string   `json:"selected_agent"`
+	SelectedSkill    string   `json:"selected_skill"`
+	OwnerSelection   Family   `json:"owner_selection"`
+	Steps            []Step   `json:"steps,omitempty"`
+	MissingSlots     []string `json:"missing_slots,omitempty"`
+	FamilyConfidence string   `json:"family_confidence"` // high medium low
+	RunnerUpFamily   Family   `json:"runner_up_family,omitempty"`
+	NeedsSecondPass  bool     `json:"needs_second_pass,omitempty"`
+	AmbiguityReason  string   `json:"ambiguity_reason,omitempty"`
+	STTNullSubtype   string   `json:"stt_null_subtype,omitempty"`
+	AskFollowUp      bool     `json:"ask_follow_up,omitempty"`
+	TTSResponse      string   `json:"tts_response"`
+	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
+	Control    *wire.Control `json:"control,omitempty"`
+	ModelCalls int64         `json:"model_calls"`
+}

@@ -1,0 +1,196 @@
+package taskmanager
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"deviceagent/taskmanager/core"
+)
+
+// softMS is how long a change that nobody needs on disk may wait for company. Source: docs/taskmanager.md, shape (60 s).
+const softMS = 60_000
+
+// maxSoftRows bounds the journal rows that wait with it.
+const maxSoftRows = 256
+
+// softRows are changes that ride with the next commit.
+type softRows struct {
+	items   map[core.WorkflowID]map[string]bool
+	journal []JournalRow
+	done    []string
+	since   core.Instant
+}
+
+func (s *softRows) init() { *s = softRows{items: map[core.WorkflowID]map[string]bool{}} }
+
+func (s *softRows) add(c core.Change, now core.Now) {
+	for _, wf := range c.Workflows {
+		id := wf.Plan.Workflow
+		for _, item := range dirtyItems(wf) {
+			if s.items[id] == nil {
+				s.items[id] = map[string]bool{}
+			}
+			s.items[id][item] = true
+		}
+	}
+	for _, id := range c.Receipted {
+		s.done = append(s.done, string(id))
+	}
+	if s.since == 0 && (len(s.items) > 0 || len(s.done) > 0) {
+		s.since = now.Boot
+	}
+}
+
+func (s *softRows) due() int64 {
+	if s.since == 0 {
+		return 0
+	}
+	return int64(s.since) + softMS
+}
+
+func (s *softRows) overdue(now core.Now) bool {
+	return len(s.journal) >= maxSoftRows || s.since != 0 && int64(now.Boot) >= s.due()
+}
+
+// batch makes the final bytes of one commit.
+func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) (Batch, error) {
+	dev := c.DeviceRow()
+	b := Batch{Meta: map[string]string{"start_no": strconv.FormatInt(m.startNo, 10)}, OutboxDone: m.soft.done}
+	for _, id := range c.Receipted {
+		b.OutboxDone = append(b.OutboxDone, string(id))
+	}
+	b.Journal = append(m.soft.journal, m.journal(now, events)...)
+	b.Records = m.records(c)
+	b.Records = append(b.Records, Record{Item: itemDevice, Body: encode(dev)})
+	for _, id := range c.Tombs {
+		b.Records = append(b.Records, Record{Item: itemTomb + string(id), Body: []byte(m.tombReason(c, id))})
+	}
+	floor := m.outbox.floor(dev.OutSeq)
+	for _, msg := range c.Outbox {
+		id, body, err := m.o.Codec.Encode(msg, Envelope{Epoch: m.epoch, FloorSeq: min(floor, msg.Seq), WallMS: now.WallMS})
+		if err != nil {
+			return Batch{}, fmt.Errorf("cannot encode %s of %s: %w", msg.Type, msg.Workflow, err)
+		}
+		b.Outbox = append(b.Outbox, OutboxRow{Seq: msg.Seq, ID: id, Type: string(msg.Type), Class: classOf(msg.Type), Workflow: string(msg.Workflow), Body: body})
+	}
+	for _, r := range c.Remember {
+		b.Memory = append(b.Memory, Memory{Key: r.Key, Hash: r.Hash, Answer: mustJSON(r.Answer), ExpireMS: expiry(now)})
+	}
+	return b, nil
+}
+
+func (m *Manager) tombReason(c core.Change, id core.WorkflowID) core.Reason {
+	for _, wf := range c.Workflows {
+		if wf.Plan.Workflow == id && wf.Cancel != "" {
+			return wf.Cancel
+		}
+	}
+	return core.ReasonUserCancelled
+}
+
+func classOf(t core.MessageType) string {
+	if t == core.MsgResult {
+		return "terminal"
+	}
+	return "answer"
+}
+
+// memoryDays is how long an answer is remembered. Source: docs/contract.md, envelope.
+const memoryDays = 90
+
+func expiry(now core.Now) int64 {
+	if !now.Trusted {
+		return 0
+	}
+	return now.WallMS + memoryDays*24*3600*1000
+}
+
+// records encodes the rows that differ: those of the change, and those that waited for company.
+func (m *Manager) records(c core.Change) []Record {
+	var out []Record
+	fresh := map[core.WorkflowID]bool{}
+	for _, wf := range c.Workflows {
+		id := wf.Plan.Workflow
+		fresh[id] = true
+		items := dirtyItems(wf)
+		for _, item := range slices.Sorted(maps.Keys(m.soft.items[id])) {
+			if !slices.Contains(items, item) {
+				items = append(items, item)
+			}
+		}
+		out = append(out, rowsOf(wf, items)...)
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.soft.items)) {
+		if wf := m.cur.Workflows[id]; wf != nil && !fresh[id] {
+			out = append(out, rowsOf(wf, slices.Sorted(maps.Keys(m.soft.items[id])))...)
+		}
+	}
+	return out
+}
+
+// journal makes a row of each event that decided something; signs of life stay in memory.
+func (m *Manager) journal(now core.Now, events []core.Event) []JournalRow {
+	rows := make([]JournalRow, 0, len(events))
+	for i, ev := range events {
+		if _, alive := ev.(core.TaskProgress); alive {
+			continue
+		}
+		row := JournalRow{Seq: now.Seq + int64(i), BootMS: int64(now.Boot), BootID: now.BootID, Kind: string(core.KindOf(ev)), Body: mustJSON(ev)}
+		if now.Trusted {
+			row.WallMS = now.WallMS
+		}
+		if p, ok := ev.(core.PlanSubmitted); ok {
+			row.Workflow = string(p.Plan.Workflow)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func mustJSON(v any) []byte { return must(json.Marshal(v)) }
+
+// write is one batch for the writer goroutine.
+type write struct {
+	batch Batch
+	done  chan error
+}
+
+// writer commits. It is a goroutine of its own so that the owner still hears a stop while the disk stalls.
+func (m *Manager) writer(ctx context.Context) {
+	for {
+		select {
+		case w := <-m.writes:
+			w.done <- m.o.Store.Commit(ctx, w.batch)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// commit hands a batch to the writer and waits for the disk. Meanwhile the owner takes in what comes, and sends the stops that a
+// cancel asks for at once; everything else waits for its turn.
+func (m *Manager) commit(ctx context.Context, b Batch) error {
+	w := write{batch: b, done: make(chan error, 1)}
+	m.writes <- w
+	for {
+		inbox := m.inbox
+		if len(m.held) >= inboxSize {
+			inbox = nil
+		}
+		select {
+		case err := <-w.done:
+			return err
+		case req := <-inbox:
+			if req.event != nil {
+				for _, out := range core.UrgentStops(m.cur, req.event) {
+					m.carry(out)
+				}
+			}
+			m.held = append(m.held, req)
+		}
+	}
+}

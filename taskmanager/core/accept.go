@@ -1,0 +1,280 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+)
+
+// maxOpen bounds the open workflows: a device that is handed more says so, and keeps those that it has.
+const maxOpen = 256
+
+// planSubmitted takes a plan whole, or refuses it whole.
+func (w *work) planSubmitted(ev PlanSubmitted) {
+	p := ev.Plan
+	key := "plan:" + string(p.ID) + ":" + strconv.FormatInt(p.Revision, 10)
+	ans := Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, CatalogEtag: w.cat.Etag}
+	if before, other := w.earlier(ev, key); before != nil {
+		w.again(ev, *before)
+		return
+	} else if other != ReasonNone {
+		ans.Reason = other
+		w.reply(ev.Head, ans, "")
+		return
+	}
+	ans.Reason = w.admit(ev)
+	if ans.Accepted = ans.Reason == ReasonNone; ans.Accepted {
+		w.accept(ev)
+	}
+	w.reply(ev.Head, ans, key)
+}
+
+// earlier: the same key with the same content gets the same answer; with other content it is refused.
+func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
+	p := ev.Plan
+	if ev.Before != nil {
+		if ev.HashThen == ev.Hash {
+			return ev.Before, ReasonNone
+		}
+		return nil, ReasonSameRevision
+	}
+	wf := w.peek(p.Workflow)
+	switch {
+	case wf == nil:
+		return nil, ReasonNone
+	case wf.Plan.ID != p.ID:
+		return nil, ReasonIDReused
+	case p.Revision < wf.Plan.Revision:
+		return nil, ReasonOutdatedRevision
+	case p.Revision > wf.Plan.Revision:
+		return nil, w.newRevision(wf)
+	case wf.Hash != ev.Hash:
+		return nil, ReasonSameRevision
+	}
+	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, CatalogEtag: w.cat.Etag}, ReasonNone
+}
+
+// newRevision: this form of the agent takes no revision of a plan that it holds.
+func (w *work) newRevision(wf *Workflow) Reason {
+	switch {
+	case wf.Cancel != ReasonNone || w.tombOf(wf.Plan.Workflow) != ReasonNone:
+		return ReasonAfterCancel
+	case wf.State.Terminal():
+		return ReasonAlreadyTerminal
+	}
+	return ReasonUnsupported
+}
+
+// again gives the earlier answer; where the workflow has ended, its result goes up again too: it may be that which was lost.
+func (w *work) again(ev PlanSubmitted, before Answer) {
+	before.Ref = ev.Msg
+	w.reply(ev.Head, before, "")
+	if wf := w.wf(ev.Plan.Workflow); wf != nil && wf.State.Terminal() && before.Accepted && !ev.Local {
+		w.report(wf)
+	}
+}
+
+func (w *work) admit(ev PlanSubmitted) Reason {
+	p := ev.Plan
+	switch {
+	case w.tombOf(p.Workflow) != ReasonNone:
+		return ReasonAfterCancel
+	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
+		return ReasonWrongEpoch
+	case ev.SentMS != 0 && ev.SentMS <= w.dev.CancelAllMS:
+		return ReasonCancelledBefore
+	case ev.ExpireMS != 0 && !w.now.Trusted:
+		return ReasonClockUntrusted
+	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
+		return ReasonExpired
+	case len(w.cur.order)+len(w.ids) >= maxOpen:
+		return ReasonLimit
+	}
+	return ReasonNone
+}
+
+// accept makes the workflow. From the commit on it survives a power cut.
+func (w *work) accept(ev PlanSubmitted) {
+	p := ev.Plan
+	w.dev.AcceptNo++
+	wf := &Workflow{Plan: p, State: WfQueued, Rank: w.dev.AcceptNo, Hash: ev.Hash, Accepted: w.now.Boot, Steps: make([]Step, len(p.Steps)), isNew: true, dirty: true}
+	if w.now.Trusted {
+		wf.AcceptMS = w.now.WallMS
+	}
+	if p.DeadlineMS > 0 {
+		wf.Deadline = w.now.Boot + Instant(p.DeadlineMS)
+	}
+	for i := range p.Steps {
+		wf.Steps[i] = Step{ID: p.Steps[i].ID, State: Pending, Since: w.now.Boot}
+		for _, id := range p.Steps[i].Effects {
+			wf.Steps[i].Effects = append(wf.Steps[i].Effects, Effect{ID: id, State: EffectBound})
+		}
+	}
+	w.add(wf)
+	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: p.Workflow, To: string(WfQueued)})
+	w.touched, w.freed = true, true
+}
+
+// reply answers a message once: on the wire by up/ack, on the robot by the caller's return. Accepted messages and final refusals
+// are remembered under their natural key; a transient refusal binds nothing.
+func (w *work) reply(h Head, ans Answer, key string) {
+	ans.Ref = h.Msg
+	w.answer = &ans
+	if !h.Local {
+		w.send(Message{Type: MsgAck, Workflow: ans.Workflow, Plan: ans.Plan, Ack: &ans})
+	}
+	if key != "" && (ans.Accepted || InfoOf(ans.Reason).Class != Transient) {
+		w.ch.Remember = append(w.ch.Remember, Remembered{Key: key, Hash: h.Hash, Answer: ans})
+	}
+}
+
+func (w *work) refused(ev Refused) {
+	w.reply(ev.Head, ev.Answer, "")
+}
+
+// controlReceived takes a wish: in this form a cancel, of a step, of a workflow or of all.
+func (w *work) controlReceived(ev ControlReceived) {
+	key := "control:" + string(ev.Msg)
+	ans := Answer{Ref: ev.Msg}
+	slot := ev.Scope + ":" + ev.Target
+	switch {
+	case ev.Before != nil && ev.HashThen == ev.Hash:
+		w.reply(ev.Head, *ev.Before, "")
+		return
+	case ev.Before != nil:
+		ans.Reason = ReasonIDReused
+		w.reply(ev.Head, ans, "")
+		return
+	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
+		ans.Reason = ReasonSuperseded
+	case ev.Verb != "cancel":
+		ans.Reason = ReasonUnsupported
+	default:
+		w.noteControl(slot, ev.Seq)
+		w.cancel(ev, &ans)
+	}
+	w.reply(ev.Head, ans, key)
+}
+
+// maxControls bounds the remembered targets; the smallest sequence goes first, which a later re-send cannot undercut unnoticed:
+// its own id is in the id memory.
+const maxControls = 512
+
+func (w *work) noteControl(slot string, seq int64) {
+	if seq == 0 {
+		return
+	}
+	next := make(map[string]int64, len(w.dev.Controls)+1)
+	oldest, low := "", seq
+	for k, v := range w.dev.Controls {
+		next[k] = v
+		if v < low || v == low && k < oldest {
+			oldest, low = k, v
+		}
+	}
+	next[slot] = seq
+	if len(next) > maxControls {
+		delete(next, oldest)
+	}
+	w.dev.Controls = next
+}
+
+func (w *work) cancel(ev ControlReceived, ans *Answer) {
+	switch ev.Scope {
+	case "all":
+		w.dev.CancelAllMS = max(w.dev.CancelAllMS, ev.SentMS, w.wallIfTrusted(ev))
+		for _, id := range append([]WorkflowID(nil), w.cur.order...) {
+			w.cancelWorkflow(id, ReasonUserCancelled)
+			ans.Stopping = append(ans.Stopping, w.stopLive(w.wf(id))...)
+		}
+		for _, id := range w.ids {
+			w.cancelWorkflow(id, ReasonUserCancelled)
+		}
+		ans.Accepted = true
+	case "step":
+		wfID, stepID, _ := strings.Cut(ev.Target, "/")
+		w.cancelOne(WorkflowID(wfID), StepID(stepID), ans)
+	default:
+		w.cancelWhole(WorkflowID(ev.Target), ans)
+	}
+}
+
+func (w *work) wallIfTrusted(ev ControlReceived) int64 {
+	if ev.SentMS == 0 && w.now.Trusted {
+		return w.now.WallMS
+	}
+	return 0
+}
+
+func (w *work) cancelWhole(id WorkflowID, ans *Answer) {
+	ans.Workflow = id
+	wf := w.wf(id)
+	if wf == nil {
+		w.tomb(id, ReasonUserCancelled)
+		ans.Reason = ReasonUnknownTarget
+		return
+	}
+	if wf.State.Terminal() {
+		ans.Reason, ans.State, ans.Stopping = ReasonAlreadyTerminal, string(wf.State), w.stopLive(wf)
+		return
+	}
+	w.cancelWorkflow(id, ReasonUserCancelled)
+	ans.Accepted, ans.State, ans.Stopping = true, string(wf.State), held(wf)
+}
+
+// held names what tasks of a workflow still hold.
+func held(wf *Workflow) (out []string) {
+	for i := range wf.Attempts {
+		if a := &wf.Attempts[i]; a.State == Stopping {
+			for _, res := range a.Resources {
+				out = append(out, string(res))
+			}
+		}
+	}
+	return out
+}
+
+func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
+	ans.Workflow = id
+	wf := w.wf(id)
+	i := -1
+	if wf != nil {
+		i = wf.Plan.Lookup(step)
+	}
+	switch {
+	case i < 0:
+		ans.Reason = ReasonUnknownTarget
+	case wf.Steps[i].State.Terminal():
+		ans.Reason, ans.State = ReasonAlreadyTerminal, string(wf.Steps[i].State)
+	default:
+		w.cancelStep(wf, i, ReasonUserCancelled)
+		ans.Accepted, ans.State, ans.Stopping = true, string(wf.Steps[i].State), held(wf)
+	}
+}
+
+// stepResult takes the outcome of a cloud step.
+func (w *work) stepResult(ev StepResult) {
+	ans := Answer{Ref: ev.Msg}
+	wf, a := w.attempt(ev.Task)
+	if a == nil || !a.Cloud || !a.holds() || wf.Steps[a.Step].ID != ev.Step {
+		ans.Reason = ReasonStale
+		w.reply(ev.Head, ans, "")
+		return
+	}
+	ans.Accepted, ans.Workflow = true, wf.Plan.Workflow
+	i := a.Step
+	if !ev.Done {
+		w.end(wf, a, OutcomeFailed, ev.Reason)
+		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExecutorFailed))
+	} else {
+		w.end(wf, a, OutcomeDone, ReasonNone)
+		wf.Steps[i].Output = ev.Output
+		w.complete(wf, i)
+	}
+	w.reply(ev.Head, ans, "step_result:"+string(ev.Task))
+}
+
+// receipted: the planner has stored these rows. Deleting them is soft: a row that comes back is sent again.
+func (w *work) receipted(ev Receipted) {
+	w.ch.Receipted = append(w.ch.Receipted, ev.Refs...)
+	w.touched = true
+}

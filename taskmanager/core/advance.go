@@ -1,0 +1,469 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// advance moves on whatever can, in the order of priority and submission, until nothing moves any more.
+func (w *work) advance() {
+	for {
+		before := len(w.ch.Moves)
+		freed := w.freed
+		w.freed = false
+		busy := w.busy()
+		for _, id := range w.candidates(freed) {
+			w.advanceIn(id, busy)
+		}
+		if len(w.ch.Moves) == before {
+			break
+		}
+	}
+	for _, id := range w.ids {
+		wf := w.wfs[id]
+		if base := w.cur.Workflows[id]; wf.State.Terminal() && (base == nil || !base.State.Terminal()) {
+			w.report(wf)
+		}
+	}
+}
+
+// candidates lists the workflows that may move: those that this batch touched, and where something became free, all that wait.
+func (w *work) candidates(freed bool) []WorkflowID {
+	ids := make([]WorkflowID, 0, len(w.ids))
+	for _, id := range w.ids {
+		if !w.wfs[id].State.Terminal() {
+			ids = append(ids, id)
+		}
+	}
+	if freed {
+		for _, id := range w.cur.order {
+			if w.wfs[id] == nil && w.cur.Workflows[id].wants {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) > 1 {
+		slices.SortFunc(ids, func(a, b WorkflowID) int { return byRank(w.peek(a), w.peek(b)) })
+	}
+	return ids
+}
+
+// busy maps each resource to the task that holds it.
+func (w *work) busy() map[catalog.ResourceID]TaskID {
+	out := make(map[catalog.ResourceID]TaskID, 4)
+	for _, r := range w.listening() {
+		if a := &w.peek(r.wf).Attempts[r.at]; a.holds() {
+			for _, res := range a.Resources {
+				out[res] = a.Task
+			}
+		}
+	}
+	return out
+}
+
+func (w *work) advanceIn(id WorkflowID, busy map[catalog.ResourceID]TaskID) {
+	if w.stuck(w.peek(id), busy) {
+		return
+	}
+	wf := w.wf(id)
+	if wf.Cancel != ReasonNone {
+		return
+	}
+	for i := range wf.Steps {
+		switch wf.Steps[i].State {
+		case Pending, Waiting, Queued, Blocked:
+			w.advanceStep(wf, i, busy)
+		}
+	}
+}
+
+// stuck says that a workflow of this state only waits for resources that are still taken, so that nobody has to copy it.
+func (w *work) stuck(wf *Workflow, busy map[catalog.ResourceID]TaskID) bool {
+	if w.wfs[wf.Plan.Workflow] != nil {
+		return false
+	}
+	for i := range wf.Steps {
+		switch st := &wf.Steps[i]; st.State {
+		case Blocked:
+			return false
+		case Queued:
+			res, taken := firstBusy(wf.Plan.Steps[i].Resources, busy)
+			if !taken || st.Detail != string(busy[res]) {
+				return false
+			}
+		}
+	}
+	for i := range wf.Plan.Steps { // the place in the queue is kept: what it waits for, later ones do not take
+		if wf.Steps[i].State == Queued {
+			claim(wf.Plan.Steps[i].Resources, busy, "")
+		}
+	}
+	return true
+}
+
+func firstBusy(resources []catalog.ResourceID, busy map[catalog.ResourceID]TaskID) (catalog.ResourceID, bool) {
+	for _, res := range resources {
+		if _, taken := busy[res]; taken {
+			return res, true
+		}
+	}
+	return "", false
+}
+
+func claim(resources []catalog.ResourceID, busy map[catalog.ResourceID]TaskID, by TaskID) {
+	for _, res := range resources {
+		if _, taken := busy[res]; !taken {
+			busy[res] = by
+		}
+	}
+}
+
+func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
+	met, never := w.dependencies(wf, i)
+	switch {
+	case never != ReasonNone:
+		w.move(wf, i, Skipped, never)
+	case !met:
+	case wf.Steps[i].State == Pending && wf.Plan.Steps[i].DelayMS > 0:
+		w.delay(wf, i)
+		if wf.Steps[i].State == Queued {
+			w.ready(wf, i, busy)
+		}
+	case wf.Steps[i].State == Pending:
+		w.move(wf, i, Queued, ReasonNone)
+		w.ready(wf, i, busy)
+	case wf.Steps[i].State != Waiting:
+		w.ready(wf, i, busy)
+	}
+}
+
+// delay counts from the anchor's evidence, with submitted from its acceptance, with a skipped anchor from its end.
+func (w *work) delay(wf *Workflow, i int) {
+	spec := &wf.Plan.Steps[i]
+	from := wf.Accepted
+	if spec.Anchor > 0 {
+		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
+	}
+	due := from + Instant(spec.DelayMS)
+	if due <= w.now.Boot {
+		w.move(wf, i, Queued, ReasonNone)
+		return
+	}
+	w.move(wf, i, Waiting, ReasonNone)
+	wf.Steps[i].Due = due
+	w.ch.Must = true
+}
+
+// released is the moment at which a step let its dependants go.
+func released(spec *StepSpec, st *Step) Instant {
+	switch {
+	case spec.Wait == WaitSubmitted && st.Accepted != 0:
+		return st.Accepted
+	case spec.Wait == WaitForEvent && st.Released != 0:
+		return st.Released
+	case st.Done != 0:
+		return st.Done
+	}
+	return st.Ended
+}
+
+// dependencies says whether a step may go on, or why it never can.
+func (w *work) dependencies(wf *Workflow, i int) (met bool, never Reason) {
+	met = true
+	for _, d := range wf.Plan.Steps[i].Deps {
+		ok, no := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On)
+		if no != ReasonNone {
+			return false, no
+		}
+		met = met && ok
+	}
+	return met, ReasonNone
+}
+
+func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
+	success := st.State == Completed || st.State == Satisfied || st.State == Skipped && st.Reason == ReasonConditionFalse
+	failure := st.State == Failed || st.State == TimedOut
+	switch on {
+	case OnFailure:
+		if failure || !st.State.Terminal() {
+			return failure, ReasonNone
+		}
+		return false, ReasonBranchNotTaken
+	case OnDone:
+		if success || failure || !st.State.Terminal() {
+			return success || failure, ReasonNone
+		}
+		return false, ReasonDependencyFailed
+	}
+	switch {
+	case st.State.Terminal() && !success:
+		return false, ReasonDependencyFailed
+	case spec.Wait == WaitForEvent && st.State == Completed && st.Released == 0:
+		return false, ReasonWaitEventMissing
+	case spec.Wait == WaitForEvent:
+		return success || st.Released != 0, ReasonNone
+	case spec.Wait == WaitSubmitted:
+		return success || st.Accepted != 0, ReasonNone
+	}
+	return success, ReasonNone
+}
+
+// ready: all that the step waited for has happened. Its condition, prerequisites, inputs, service and resources are looked at
+// now, in the very step of the core that decides to dispatch.
+func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
+	spec := &wf.Plan.Steps[i]
+	if !w.conditions(wf, i) {
+		return
+	}
+	args, call, err := w.inputs(wf, spec)
+	if err != "" {
+		w.fail(wf, i, Failed, ReasonInputInvalid)
+		wf.Steps[i].Detail = err
+		return
+	}
+	if spec.Target == OnCloud {
+		w.dispatchCloud(wf, i, call)
+		return
+	}
+	svc := spec.Op.Service
+	if !slices.Contains(w.serviceOf(svc).Methods, spec.Method) {
+		w.block(wf, i, ReasonExecutorUnavail, string(svc))
+		return
+	}
+	if !w.take1(wf, i, busy) {
+		return
+	}
+	if w.holdsAlready(wf, i, args) {
+		return
+	}
+	w.dispatch(wf, i, args, call, busy)
+}
+
+// conditions evaluates when and the operation's prerequisites. False: the step goes no further now. Unknown is never taken for
+// false: the step is blocked, for at most its hold_ms, while the values are read.
+func (w *work) conditions(wf *Workflow, i int) bool {
+	spec := &wf.Plan.Steps[i]
+	switch ans := w.check(wf, spec.When); ans.Truth {
+	case condition.False:
+		w.move(wf, i, Skipped, ReasonConditionFalse)
+		w.ch.Must = true
+		return false
+	case condition.Unknown:
+		reason, key := reasonOf(ans)
+		w.block(wf, i, reason, key)
+		return false
+	}
+	if spec.Target == OnCloud {
+		return true
+	}
+	pre := spec.Op.Prerequisites
+	switch ans := w.check(wf, pre); ans.Truth {
+	case condition.False:
+		reason := ReasonPrerequisite
+		if pre.Ref == "ctx.battery.level" {
+			reason = ReasonBatteryLow
+		}
+		w.block(wf, i, reason, pre.Ref)
+		return false
+	case condition.Unknown:
+		reason, key := reasonOf(ans)
+		w.block(wf, i, reason, key)
+		return false
+	}
+	return true
+}
+
+// block holds a step back for at most hold_ms. What it waits for is read again meanwhile.
+func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
+	st := &wf.Steps[i]
+	if st.State != Blocked {
+		w.move(wf, i, Blocked, reason)
+		st.Due = w.now.Boot + Instant(wf.Plan.Steps[i].HoldMS)
+	}
+	w.note(wf, i, reason, detail)
+	if reason != ReasonExecutorUnavail && (st.recheck == 0 || st.recheck <= w.now.Boot) {
+		st.recheck = w.now.Boot + rereadMS
+	}
+}
+
+// inputs fills parameters from outputs of earlier steps. The result is checked like any argument.
+func (w *work) inputs(wf *Workflow, spec *StepSpec) (args, call Values, fault string) {
+	if len(spec.InputFrom) == 0 {
+		return nil, spec.Call, ""
+	}
+	given := make(Values, len(spec.Call)+len(spec.InputFrom))
+	for k, v := range spec.Call {
+		given[k] = v
+	}
+	for param, path := range spec.InputFrom {
+		v, av := wf.output(path)
+		if av != condition.Fresh {
+			return nil, nil, fmt.Sprintf("%s: %s is %s", param, path, av)
+		}
+		given[param] = v
+	}
+	if spec.Target == OnCloud {
+		return nil, given, ""
+	}
+	res, faults := w.cat.Resolve(spec.Method, given)
+	if len(faults) > 0 {
+		parts := make([]string, len(faults))
+		for k, f := range faults {
+			parts[k] = f.Path + ": " + f.Message
+		}
+		return nil, nil, strings.Join(parts, "; ")
+	}
+	if !slices.Equal(res.Operation.Resources, spec.Resources) {
+		return nil, nil, "the inputs change which resources the operation needs"
+	}
+	return res.Args, res.Call, ""
+}
+
+// take1 says whether the resources are free for the step, and keeps its place in the queue where they are not.
+func (w *work) take1(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bool {
+	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
+	res, taken := firstBusy(spec.Resources, busy)
+	if !taken {
+		return true
+	}
+	if spec.Immediate {
+		w.fail(wf, i, Failed, ReasonResourceBusy)
+		return false
+	}
+	if st.State != Queued {
+		w.move(wf, i, Queued, ReasonNone)
+	}
+	w.note(wf, i, ReasonResourceBusy, string(busy[res]))
+	w.askRest(busy[res])
+	claim(spec.Resources, busy, "")
+	return false
+}
+
+// askRest: somebody needs what a task holds whose step has ended: look whether it rests by now.
+func (w *work) askRest(task TaskID) {
+	a := w.peekAttempt(task)
+	if a == nil || a.next > w.now.Boot {
+		return
+	}
+	id, _ := w.owner(task)
+	if st := &w.peek(id).Steps[a.Step]; st.Task == task && !st.State.Terminal() {
+		return
+	}
+	_, a = w.attempt(task)
+	w.readRest(a)
+}
+
+// holdsAlready says that the step is not to be dispatched now: because its effects hold (then it is satisfied), or because that
+// is still being read. It waits for the answer at most the ack deadline; what stays unknown is dispatched.
+func (w *work) holdsAlready(wf *Workflow, i int, args Values) bool {
+	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
+	if st.Checked || !w.mayHold(spec) {
+		return false
+	}
+	if args == nil {
+		args = spec.Args
+	}
+	truth := condition.True
+	proofs := make([][]Evidence, len(st.Effects))
+	var need []catalog.ContextKey
+	for e := range st.Effects {
+		v := view{w: w, args: args}
+		truth = and(truth, v.eval(*w.cat.Effects[st.Effects[e].ID].Holds))
+		proofs[e], need = v.proof, append(need, v.need...)
+	}
+	if truth == condition.True {
+		w.satisfy(wf, i, proofs)
+		return true
+	}
+	if truth == condition.False || w.unavailable(need) {
+		st.Checked, st.dirty = true, true
+		return false
+	}
+	if st.Due == 0 {
+		if st.State == Blocked {
+			w.move(wf, i, Queued, ReasonNone)
+		}
+		st.Due = w.now.Boot + Instant(w.ackMS(spec))
+	}
+	if st.recheck <= w.now.Boot {
+		w.read(need...)
+		st.recheck = w.now.Boot + rereadMS
+		w.touched = true
+	}
+	return true
+}
+
+func (w *work) mayHold(spec *StepSpec) bool {
+	if len(spec.Effects) == 0 || len(spec.Stops) > 0 || spec.Op.HasOutput {
+		return false
+	}
+	return !slices.ContainsFunc(spec.Effects, func(id catalog.EffectID) bool { return id == "" || w.cat.Effects[id].Holds == nil })
+}
+
+func (w *work) unavailable(keys []catalog.ContextKey) bool {
+	return slices.ContainsFunc(keys, func(k catalog.ContextKey) bool { v, ok := w.known(k); return ok && !v.Available })
+}
+
+func (w *work) satisfy(wf *Workflow, i int, proofs [][]Evidence) {
+	for e := range proofs {
+		for _, p := range proofs[e] {
+			w.keepAt(wf, i, e, p)
+		}
+		w.setEffect(wf, i, e, EffectObserved)
+	}
+	wf.Steps[i].Done = w.now.Boot
+	w.move(wf, i, Satisfied, ReasonNone)
+	w.ch.Must = true
+}
+
+// dispatch commits the intent to call. The call itself follows the commit; that of a read or a stop need not wait for it.
+func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog.ResourceID]TaskID) {
+	spec := &wf.Plan.Steps[i]
+	a := w.newAttempt(wf, i)
+	a.Service, a.Args, a.Resources = spec.Op.Service, args, spec.Resources
+	a.Instance = w.serviceOf(a.Service).Instance
+	claim(spec.Resources, busy, a.Task)
+	w.move(wf, i, Dispatching, ReasonNone)
+	wf.Steps[i].Due = w.now.Boot + Instant(w.ackMS(spec))
+	out := Dispatch{Task: a.Task, Service: a.Service, Method: spec.Method, Params: call}
+	w.ch.Must = true
+	if spec.Op.ReadOnly || len(spec.Stops) > 0 {
+		w.ch.Now = append(w.ch.Now, out)
+	} else {
+		w.ch.Outputs = append(w.ch.Outputs, out)
+	}
+	if len(spec.Stops) > 0 {
+		w.stopUsers(spec.Stops, wf.Plan.Workflow, ReasonUserCancelled)
+	}
+}
+
+func (w *work) newAttempt(wf *Workflow, i int) *Attempt {
+	st := &wf.Steps[i]
+	task := w.newTask()
+	wf.Attempts = append(wf.Attempts, Attempt{Task: task, Step: i, State: Calling, Seq: w.seq, At: w.now.Boot, dirty: true})
+	st.Task, st.Accepted, st.Released, st.RunDue, st.dirty = task, 0, 0, 0, true
+	st.Attempts++
+	st.Effects = slices.Clone(st.Effects)
+	for e := range st.Effects {
+		st.Effects[e] = Effect{ID: st.Effects[e].ID, State: EffectOpen}
+	}
+	return &wf.Attempts[len(wf.Attempts)-1]
+}
+
+// dispatchCloud asks the cloud to carry out a step. Its attempt is its outbox row: re-sending is its probe.
+func (w *work) dispatchCloud(wf *Workflow, i int, inputs Values) {
+	a := w.newAttempt(wf, i)
+	a.Cloud, a.State = true, Live
+	w.run(wf, i)
+	spec := &wf.Plan.Steps[i]
+	var seen []Effect
+	for _, d := range spec.Deps {
+		seen = append(seen, wf.Steps[d.Step].Effects...)
+	}
+	w.send(Message{Type: MsgStepDue, Workflow: wf.Plan.Workflow, Step: spec.ID, Task: a.Task,
+		StepDue: &StepDue{Step: spec.ID, Task: a.Task, Skill: spec.Skill, Inputs: inputs, Proof: seen}})
+}

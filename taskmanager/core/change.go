@@ -1,0 +1,116 @@
+package core
+
+import "deviceagent/taskmanager/core/catalog"
+
+// Change is all that a batch decided. The Manager commits Workflows, Device, Outbox, Receipted and Remember in one transaction,
+// then gives Answers, then carries out Outputs. Now need not wait for the disk.
+type Change struct {
+	Workflows []*Workflow // new versions; Dirty tells which rows differ
+	Outbox    []Message
+	Receipted []MessageID
+	Remember  []Remembered
+	Tombs     []WorkflowID // new tombstones
+	Now       []Output     // stops and reads, and dispatches of read_only operations
+	Outputs   []Output     // in order, after the commit
+	Answers   []*Answer    // per event; nil where nobody waits for one
+	Moves     []Move       // what happened to steps, for those who watch
+	Must      bool         // it has to be committed now; otherwise it may ride with the next commit
+	Ignored   int          // events that changed nothing: stale, repeated, foreign
+
+	device   Device
+	known    map[catalog.ContextKey]Known
+	services map[ServiceID]Service
+	gone     []ServiceID
+	tombs    map[WorkflowID]Reason
+	forget   bool // all context values are missing from now on
+}
+
+// Device is the device's row after the change.
+func (c Change) DeviceRow() Device { return c.device }
+
+// Move is one change of a step, a workflow or an effect, for those who watch.
+type Move struct {
+	Seq      int64      `json:"seq"`
+	Workflow WorkflowID `json:"workflow_id"`
+	Step     StepID     `json:"step_id,omitempty"`
+	Effect   string     `json:"effect_id,omitempty"`
+	From     string     `json:"from,omitempty"`
+	To       string     `json:"to"`
+	Reason   Reason     `json:"reason_code,omitempty"`
+	Task     TaskID     `json:"task_id,omitempty"`
+}
+
+// Remembered is an entry for the id memory.
+type Remembered struct {
+	Key    string
+	Hash   string
+	Answer Answer
+}
+
+// MessageType is the wire type of an up message.
+type MessageType string
+
+// The up messages of this form.
+const (
+	MsgAck     MessageType = "ack"
+	MsgResult  MessageType = "result"
+	MsgStepDue MessageType = "step_due"
+)
+
+// Message is one row for the outbox, before the bridge makes bytes of it.
+type Message struct {
+	Seq      int64
+	Type     MessageType
+	Workflow WorkflowID
+	Plan     PlanID
+	Turn     string
+	Step     StepID
+	Task     TaskID
+	Ack      *Answer
+	Result   *Result
+	StepDue  *StepDue
+}
+
+// Result is the report of a terminal workflow.
+type Result struct {
+	Status    WorkflowState
+	Reason    Reason
+	Steps     []StepReport
+	Uplink    int64
+	ElapsedMS int64
+}
+
+// StepReport is one step of a Result.
+type StepReport struct {
+	ID       StepID
+	State    StepState
+	Attempts int64
+	Reason   Reason
+	Effects  []Effect
+	StartMS  int64 // since acceptance of the plan; 0: never started
+	EndMS    int64
+}
+
+// StepDue asks the cloud to carry out a step.
+type StepDue struct {
+	Step   StepID
+	Task   TaskID
+	Skill  string
+	Inputs Values
+	Proof  []Effect
+}
+
+// Rows tells which rows of a workflow differ from the stored ones.
+func (wf *Workflow) Rows() (head, plan bool, steps, attempts []int) {
+	for i := range wf.Steps {
+		if wf.Steps[i].dirty || wf.isNew {
+			steps = append(steps, i)
+		}
+	}
+	for i := range wf.Attempts {
+		if wf.Attempts[i].dirty {
+			attempts = append(attempts, i)
+		}
+	}
+	return wf.dirty || wf.isNew, wf.isNew, steps, attempts
+}

@@ -1,0 +1,150 @@
+package core
+
+import (
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// Plan is a plan after every check of the bridge: names resolved, defaults filled in, references valid, steps acyclic. It never
+// changes after intake.
+type Plan struct {
+	Workflow    WorkflowID `json:"workflow"`
+	ID          PlanID     `json:"id"`
+	Revision    int64      `json:"revision"`
+	Priority    Priority   `json:"priority"`
+	DeadlineMS  int64      `json:"deadline_ms,omitempty"` // from acceptance, on the boot clock; 0: none
+	TurnID      string     `json:"turn_id,omitempty"`
+	Utterance   string     `json:"utterance,omitempty"`
+	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
+	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
+	Steps       []StepSpec `json:"steps"`
+}
+
+// Priority orders the queue before the order of submission.
+type Priority string
+
+// The priorities, highest first.
+const (
+	PrioritySafety     Priority = "safety"
+	PriorityUser       Priority = "user"
+	PriorityBackground Priority = "background"
+)
+
+func (p Priority) rank() int {
+	switch p {
+	case PrioritySafety:
+		return 0
+	case PriorityBackground:
+		return 2
+	}
+	return 1
+}
+
+// Target says where a step is carried out.
+type Target string
+
+// The targets.
+const (
+	OnDevice Target = "device"
+	OnCloud  Target = "cloud"
+)
+
+// WaitPolicy says when dependants are released.
+type WaitPolicy string
+
+// The wait policies.
+const (
+	WaitSubmitted WaitPolicy = "submitted" // the executor accepted
+	WaitCompleted WaitPolicy = "completed" // terminal evidence observed
+	WaitForEvent  WaitPolicy = "event"     // the wait_event observed
+)
+
+// On says which end of a dependency meets it.
+type On string
+
+// The ends: success = completed, satisfied or skipped by its own condition; failure = failed or timed out; done = any of these.
+const (
+	OnSuccess On = "success"
+	OnDone    On = "done"
+	OnFailure On = "failure"
+)
+
+// OnFail says what a failed step does to the rest.
+type OnFail string
+
+// The failure policies. Escalate has the default of a plain plan here: dependants are skipped, other branches go on.
+const (
+	FailEscalate OnFail = "escalate"
+	FailContinue OnFail = "continue"
+	FailAbort    OnFail = "abort"
+)
+
+// Dep is one dependency, by index into the plan's steps.
+type Dep struct {
+	Step int `json:"step"`
+	On   On  `json:"on"`
+}
+
+// EventMatch names an event and the data that it must carry.
+type EventMatch struct {
+	Event catalog.EventName `json:"event"`
+	Match Values            `json:"match,omitempty"`
+}
+
+// StepSpec is the immutable part of a step.
+type StepSpec struct {
+	ID     StepID         `json:"id"`
+	Target Target         `json:"target"`
+	Method catalog.Method `json:"method,omitempty"`
+	Skill  string         `json:"skill,omitempty"` // of a cloud step
+	Args   Values         `json:"args,omitempty"`  // for $-references of evidence
+	Call   Values         `json:"call,omitempty"`  // what is sent
+
+	Immediate bool        `json:"immediate,omitempty"` // refuse where the resource is busy
+	Deps      []Dep       `json:"deps,omitempty"`
+	Wait      WaitPolicy  `json:"wait"`
+	WaitEvent *EventMatch `json:"wait_event,omitempty"`
+	Anchor    int         `json:"anchor,omitempty"` // 1 + index of the anchor of Delay; 0: none
+	DelayMS   int64       `json:"delay_ms,omitempty"`
+
+	InputFrom map[string]string    `json:"input_from,omitempty"` // parameter → output path
+	Output    OutputKey            `json:"output,omitempty"`
+	When      *condition.Condition `json:"when,omitempty"`
+
+	TimeoutMS  int64  `json:"timeout_ms,omitempty"` // from acceptance; 0 only where human paced
+	EvidenceMS int64  `json:"evidence_ms"`
+	HoldMS     int64  `json:"hold_ms"`
+	OnFailure  OnFail `json:"on_failure"`
+
+	Op        Facts                `json:"op"`
+	Resources []catalog.ResourceID `json:"resources,omitempty"`
+	Stops     []catalog.ResourceID `json:"stops,omitempty"`
+	Effects   []catalog.EffectID   `json:"effects,omitempty"`
+	MovesBody bool                 `json:"moves_body,omitempty"`
+}
+
+// Facts is what the catalog said of the operation, with these arguments, when the plan was accepted. A catalog that changes later
+// does not change what runs.
+type Facts struct {
+	Service        ServiceID            `json:"service,omitempty"`
+	AckMS          int64                `json:"ack_ms,omitempty"`
+	StopMS         int64                `json:"stop_ms,omitempty"`
+	Redo           catalog.Redo         `json:"redo,omitempty"`
+	Probe          catalog.Probe        `json:"probe,omitempty"`
+	ReadOnly       bool                 `json:"read_only,omitempty"`
+	Cancel         bool                 `json:"cancel,omitempty"` // the executor takes a Stop
+	HasOutput      bool                 `json:"has_output,omitempty"`
+	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
+	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
+	DoneConfidence catalog.Confidence   `json:"done_confidence,omitzero"`
+}
+
+// Lookup finds the index of a step by id, or -1.
+func (p *Plan) Lookup(id StepID) int {
+	for i := range p.Steps {
+		if p.Steps[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}

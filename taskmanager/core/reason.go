@@ -1,0 +1,140 @@
+package core
+
+import "slices"
+
+// Reason is a reason_code: sent, stored and shown.
+type Reason string
+
+// ReasonClass says what kind of trouble a reason is.
+type ReasonClass string
+
+// The classes. Only transient reasons may be retried; a transient refusal of a message is not remembered.
+const (
+	Transient ReasonClass = "transient"
+	Permanent ReasonClass = "permanent"
+	Safety    ReasonClass = "safety"
+	User      ReasonClass = "user"
+	Uncertain ReasonClass = "unknown"
+)
+
+// The reason codes that the core itself uses. What an executor says goes through unchanged and is classed as [Permanent] unless
+// the table below knows it.
+const (
+	ReasonNone              Reason = ""
+	ReasonExecutorUnavail   Reason = "executor_unavailable"
+	ReasonExecutorBusy      Reason = "executor_busy"
+	ReasonExecutorRefused   Reason = "executor_refused"
+	ReasonExecutorFailed    Reason = "executor_failed"
+	ReasonAckTimeout        Reason = "ack_timeout"
+	ReasonOutcomeUnknown    Reason = "outcome_unknown"
+	ReasonStepTimeout       Reason = "step_timeout"
+	ReasonEvidenceTimeout   Reason = "evidence_timeout"
+	ReasonContradicts       Reason = "evidence_contradicts"
+	ReasonPrerequisite      Reason = "prerequisite_unmet"
+	ReasonBatteryLow        Reason = "battery_low"
+	ReasonContextMissing    Reason = "context_missing"
+	ReasonContextStale      Reason = "context_stale"
+	ReasonContextConflict   Reason = "context_conflict"
+	ReasonConsentRequired   Reason = "consent_required"
+	ReasonInputInvalid      Reason = "input_invalid"
+	ReasonResourceBusy      Reason = "resource_busy"
+	ReasonExternalStop      Reason = "external_stop"
+	ReasonUserCancelled     Reason = "user_cancelled"
+	ReasonPUICancelled      Reason = "pui_cancelled"
+	ReasonCancelUnconfirmed Reason = "cancel_unconfirmed"
+	ReasonCancelRefused     Reason = "cancel_refused"
+	ReasonDependencyFailed  Reason = "dependency_failed"
+	ReasonBranchNotTaken    Reason = "branch_not_taken"
+	ReasonWaitEventMissing  Reason = "wait_event_missing"
+	ReasonConditionFalse    Reason = "condition_false"
+	ReasonDeadlineExceeded  Reason = "deadline_exceeded"
+	ReasonDeadlineTooShort  Reason = "deadline_too_short"
+	ReasonAborted           Reason = "plan_aborted"
+	ReasonExpired           Reason = "expired"
+	ReasonClockUntrusted    Reason = "clock_untrusted"
+	ReasonClockSkew         Reason = "clock_skew"
+	ReasonWrongEpoch        Reason = "wrong_epoch"
+	ReasonStorageError      Reason = "storage_error"
+	ReasonQuarantined       Reason = "quarantined"
+	ReasonSameRevision      Reason = "same_revision_other_content"
+	ReasonOutdatedRevision  Reason = "outdated_revision"
+	ReasonAfterCancel       Reason = "revision_after_cancel"
+	ReasonAlreadyTerminal   Reason = "already_terminal"
+	ReasonIDReused          Reason = "id_reused"
+	ReasonSuperseded        Reason = "superseded"
+	ReasonUnknownTarget     Reason = "unknown_target"
+	ReasonCancelledBefore   Reason = "cancelled_before_arrival"
+	ReasonStale             Reason = "stale"
+	ReasonUnsupported       Reason = "unsupported"
+	ReasonLimit             Reason = "limit_reached"
+	ReasonWrongDevice       Reason = "wrong_device"
+)
+
+// ReasonInfo is what the table says of one reason.
+type ReasonInfo struct {
+	Code        Reason
+	Class       ReasonClass
+	Recoverable bool // something can still be done about it
+	NeedsCloud  bool // requires_cloud_decision
+	Text        string
+}
+
+// Reasons is the one table, in the order in which it is printed into the docs.
+var Reasons = []ReasonInfo{
+	{ReasonExecutorUnavail, Transient, true, true, "the service of this operation is not there"},
+	{ReasonExecutorBusy, Transient, true, true, "the service is busy"},
+	{ReasonExecutorRefused, Permanent, true, true, "the service refused the call"},
+	{ReasonExecutorFailed, Permanent, true, true, "the service says that it failed"},
+	{ReasonAckTimeout, Uncertain, true, true, "no answer within the ack deadline"},
+	{ReasonOutcomeUnknown, Uncertain, true, true, "dispatched, and neither done nor not done is known"},
+	{ReasonStepTimeout, Permanent, true, true, "the task ran longer than the step allows"},
+	{ReasonEvidenceTimeout, Permanent, true, true, "no proof of the effect within its time"},
+	{ReasonContradicts, Permanent, true, true, "what was observed is the opposite of the effect"},
+	{ReasonPrerequisite, Transient, true, true, "a prerequisite of the operation does not hold"},
+	{ReasonBatteryLow, Safety, true, true, "the battery is too low for this operation"},
+	{ReasonContextMissing, Transient, true, true, "a needed value has never been read"},
+	{ReasonContextStale, Transient, true, true, "a needed value is too old"},
+	{ReasonContextConflict, Transient, true, true, "two sources disagree about a needed value"},
+	{ReasonConsentRequired, User, true, true, "a person has to agree first"},
+	{ReasonInputInvalid, Permanent, true, true, "an input taken from another step does not fit the operation"},
+	{ReasonResourceBusy, Transient, true, true, "another task uses the resource"},
+	{ReasonExternalStop, User, true, true, "it was stopped from outside"},
+	{ReasonUserCancelled, User, false, false, "cancelled by a person or the cloud"},
+	{ReasonPUICancelled, User, false, false, "cancelled by a button on the robot"},
+	{ReasonCancelUnconfirmed, Safety, true, true, "stop was asked for, and nothing confirmed it"},
+	{ReasonCancelRefused, Permanent, true, false, "the service refuses to stop"},
+	{ReasonDependencyFailed, Permanent, false, false, "a step that this one waits for did not succeed"},
+	{ReasonBranchNotTaken, Permanent, false, false, "this branch is for a failure that did not happen"},
+	{ReasonWaitEventMissing, Permanent, true, true, "the step ended without the event that its dependants wait for"},
+	{ReasonConditionFalse, Permanent, false, false, "its condition is false"},
+	{ReasonDeadlineExceeded, Permanent, false, false, "the deadline of the plan has passed"},
+	{ReasonDeadlineTooShort, Permanent, false, false, "the deadline is shorter than the delays and durations of the plan"},
+	{ReasonAborted, Permanent, false, false, "another step of the plan failed with on_failure abort"},
+	{ReasonExpired, Permanent, false, false, "the message came too late"},
+	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted and the age cannot be judged"},
+	{ReasonClockSkew, Permanent, false, false, "the id is from the future"},
+	{ReasonWrongEpoch, Permanent, false, false, "the message is for an earlier store of this device"},
+	{ReasonStorageError, Transient, true, false, "the device cannot store it now"},
+	{ReasonQuarantined, Permanent, true, true, "its record cannot be read and was set aside"},
+	{ReasonSameRevision, Permanent, false, false, "this revision was already given with other content"},
+	{ReasonOutdatedRevision, Permanent, false, false, "a higher revision is known"},
+	{ReasonAfterCancel, User, false, false, "the workflow was cancelled"},
+	{ReasonAlreadyTerminal, Permanent, false, false, "the workflow has ended"},
+	{ReasonIDReused, Permanent, false, false, "the same key with other content"},
+	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied"},
+	{ReasonUnknownTarget, Permanent, false, false, "no workflow or step with this id"},
+	{ReasonCancelledBefore, User, false, false, "everything was cancelled after this plan was sent"},
+	{ReasonStale, Permanent, false, false, "it is about a task that has ended or was replaced"},
+	{ReasonUnsupported, Permanent, false, false, "this form of the agent cannot do it"},
+	{ReasonLimit, Transient, true, false, "the device holds as much as it may"},
+	{ReasonWrongDevice, Permanent, false, false, "the message is for another device"},
+}
+
+// InfoOf gives the table's entry; a code that an executor invented counts as permanent and recoverable by decision.
+func InfoOf(r Reason) ReasonInfo {
+	i := slices.IndexFunc(Reasons, func(in ReasonInfo) bool { return in.Code == r })
+	if i < 0 {
+		return ReasonInfo{Code: r, Class: Permanent, Recoverable: true, NeedsCloud: true, Text: "said by the executor"}
+	}
+	return Reasons[i]
+}

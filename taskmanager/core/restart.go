@@ -1,0 +1,89 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+)
+
+// started is the first event after a start. Nothing that was read counts any more, and of whatever was under way it is not known
+// how it stands: it is asked for as soon as its service is there. A plan's state is not changed by a stop, so the same happens
+// after a tidy shutdown, a kill and a power cut.
+func (w *work) started(ev Started) {
+	w.touched, w.ch.Must, w.ch.forget = true, true, true
+	w.dev.StartNo = ev.StartNo
+	for id := range w.cur.Services {
+		w.ch.gone = append(w.ch.gone, id)
+	}
+	slices.Sort(w.ch.gone)
+	shift := w.shift()
+	for _, id := range w.everyone() {
+		wf := w.wf(id)
+		if shift != 0 {
+			wf.rebase(shift)
+		}
+		for k := range wf.Attempts {
+			if a := &wf.Attempts[k]; a.holds() && !a.Cloud {
+				w.lose(wf, a)
+			}
+		}
+	}
+}
+
+// everyone lists the workflows that are open or still hold something, by rank.
+func (w *work) everyone() []WorkflowID {
+	var ids []WorkflowID
+	for id, wf := range w.cur.Workflows {
+		if !wf.State.Terminal() || wf.holdsAny() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b WorkflowID) int {
+		return cmp.Or(byRank(w.cur.Workflows[a], w.cur.Workflows[b]), cmp.Compare(a, b))
+	})
+	return ids
+}
+
+// shift is what the boot clock's new start adds to stored instants: 0 in the same boot. The time off is taken from the wall
+// clock where both readings can be trusted; otherwise it counts as nothing, so that a delay is late by the time off, never early.
+func (w *work) shift() Instant {
+	if w.dev.BootID == "" || w.dev.BootID == w.now.BootID {
+		return 0
+	}
+	off := int64(0)
+	if w.now.Trusted && w.dev.WallMS > 0 {
+		off = max(0, w.now.WallMS-w.dev.WallMS)
+	}
+	return w.now.Boot - w.dev.Boot - Instant(off)
+}
+
+// rebase moves all stored instants of a workflow into the present boot.
+func (wf *Workflow) rebase(by Instant) {
+	move := func(ts ...*Instant) {
+		for _, t := range ts {
+			if *t != 0 {
+				*t += by
+			}
+		}
+	}
+	move(&wf.Accepted, &wf.Ended, &wf.Deadline)
+	wf.dirty = true
+	for i := range wf.Steps {
+		st := &wf.Steps[i]
+		move(&st.Since, &st.Due, &st.RunDue, &st.Accepted, &st.Released, &st.Done, &st.Ended)
+		st.recheck, st.dirty = 0, true
+	}
+	for i := range wf.Attempts {
+		a := &wf.Attempts[i]
+		move(&a.At, &a.StopAt)
+		a.next, a.dirty = 0, true
+	}
+}
+
+// lose: after a restart only its executor can say how a task stands. A stop goes on being a stop.
+func (w *work) lose(wf *Workflow, a *Attempt) {
+	if a.State == Stopping {
+		a.next = w.now.Boot + Instant(w.stopMS(&wf.Plan.Steps[a.Step]))
+		return
+	}
+	w.unknown(wf, a.Step, a, ReasonOutcomeUnknown)
+}

@@ -1,0 +1,318 @@
+package core
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// State is all that the core knows. It is owned by one goroutine and changed only by [State.With]; Reduce reads it. The maps of
+// indices (active, order) are derived and never stored.
+type State struct {
+	Device    Device
+	Workflows map[WorkflowID]*Workflow // open ones and the latest closed ones; a *Workflow is immutable once it is here
+	Known     map[catalog.ContextKey]Known
+	Services  map[ServiceID]Service
+	Tombs     map[WorkflowID]Reason // cancelled, whether they ever were here or not
+
+	cat    *catalog.Catalog
+	order  []WorkflowID          // open workflows by rank
+	active map[TaskID]WorkflowID // attempts that hold something, or whose step may still take their evidence
+	closed []WorkflowID          // terminal workflows in memory, oldest first
+}
+
+// Device is the durable single row of the whole device.
+type Device struct {
+	Epoch       string `json:"epoch"`
+	StartNo     int64  `json:"start_no"`
+	TaskNo      int64  `json:"task_no"`
+	OutSeq      int64  `json:"out_seq"`
+	AcceptNo    int64  `json:"accept_no"`
+	CancelAllMS int64  `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
+
+	BootID string  `json:"boot_id,omitempty"` // of Boot below
+	Boot   Instant `json:"boot,omitempty"`    // when it was last written
+	WallMS int64   `json:"wall_ms,omitempty"` // at that moment, 0 where the clock was not trusted
+
+	Controls map[string]int64 `json:"controls,omitempty"` // scope:target → highest sequence applied
+}
+
+// Workflow is one plan and how far it is.
+type Workflow struct {
+	Plan     *Plan         `json:"-"`
+	State    WorkflowState `json:"state"`
+	Reason   Reason        `json:"reason,omitempty"`
+	Rank     int64         `json:"rank"` // order of submission
+	Hash     string        `json:"hash"` // content of the plan message, to tell a repeat from a re-use
+	Accepted Instant       `json:"accepted"`
+	AcceptMS int64         `json:"accept_ms,omitempty"` // wall clock at acceptance, for people
+	Ended    Instant       `json:"ended,omitempty"`
+	Deadline Instant       `json:"deadline,omitempty"`
+	Cancel   Reason        `json:"cancel,omitempty"` // why it is cancelled, once it is
+	Uplink   int64         `json:"uplink,omitempty"` // outbox rows made for it
+	Steps    []Step        `json:"-"`
+	Attempts []Attempt     `json:"-"`
+
+	wake  Instant // the earliest moment at which time moves something here; 0: none
+	wants bool    // a step waits for a resource, a service or the context
+	dirty bool    // the head row differs from the stored one
+	isNew bool
+}
+
+// Step is the changing part of a step; it has the same index as its spec.
+type Step struct {
+	ID       StepID    `json:"id"`
+	State    StepState `json:"state"`
+	Reason   Reason    `json:"reason,omitempty"`
+	Detail   string    `json:"detail,omitempty"` // which key, which resource: for people
+	Since    Instant   `json:"since"`
+	Due      Instant   `json:"due,omitempty"`      // the end of what this state may last; 0: nothing bounds it
+	RunDue   Instant   `json:"run_due,omitempty"`  // the end of the step timeout, kept while the outcome is unknown
+	Attempts int64     `json:"attempts,omitempty"` // dispatches so far
+	Task     TaskID    `json:"task,omitempty"`     // of the latest attempt
+	Accepted Instant   `json:"accepted,omitempty"` // the executor accepted it
+	Released Instant   `json:"released,omitempty"` // its wait_event was observed
+	Done     Instant   `json:"done,omitempty"`     // the moment that delays count from
+	Ended    Instant   `json:"ended,omitempty"`
+	Output   Values    `json:"output,omitempty"`
+	Effects  []Effect  `json:"effects,omitempty"`
+	Checked  bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
+	Stop     string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
+
+	recheck Instant // when to look at the context again; memory only
+	dirty   bool
+}
+
+// Effect is one required effect of a step. ID "" is the proof of an operation that has no effect (done_evidence).
+type Effect struct {
+	ID       catalog.EffectID `json:"id,omitempty"`
+	State    EffectState      `json:"state"`
+	Evidence []Evidence       `json:"evidence,omitempty"`
+}
+
+// Evidence is one thing that was accepted as proof, or, where Against is set, as its opposite.
+type Evidence struct {
+	Leaf      int                `json:"leaf"` // which leaf of the expression, in reading order
+	Against   bool               `json:"against,omitempty"`
+	Event     catalog.EventName  `json:"event,omitempty"`
+	Key       catalog.ContextKey `json:"key,omitempty"`
+	Value     condition.Value    `json:"value,omitempty"` // the context value, or the event's data
+	Source    string             `json:"source"`
+	Class     catalog.Class      `json:"class"`
+	Seq       int64              `json:"seq"` // intake sequence
+	At        Instant            `json:"at"`
+	AgeMS     int64              `json:"age_ms"` // how old it was when it was accepted
+	By        string             `json:"by"`     // correlation: task_id, window
+	Recovered bool               `json:"recovered,omitempty"`
+}
+
+// Attempt is one dispatch of a step.
+type Attempt struct {
+	Task      TaskID               `json:"task"`
+	Step      int                  `json:"step"`
+	State     AttemptState         `json:"state"`
+	Cloud     bool                 `json:"cloud,omitempty"`
+	Service   ServiceID            `json:"service,omitempty"`
+	Instance  string               `json:"instance,omitempty"`
+	Seq       int64                `json:"seq"` // evidence must be younger than this
+	At        Instant              `json:"at"`
+	Args      Values               `json:"args,omitempty"` // where an input changed the spec's
+	Resources []catalog.ResourceID `json:"resources,omitempty"`
+	Disturbed bool                 `json:"disturbed,omitempty"` // something else used its resources meanwhile
+	StopCalls int                  `json:"stop_calls,omitempty"`
+	StopAt    Instant              `json:"stop_at,omitempty"`
+	StopSeq   int64                `json:"stop_seq,omitempty"`
+	Outcome   Outcome              `json:"outcome,omitempty"`
+	EndReason Reason               `json:"end_reason,omitempty"`
+
+	next  Instant // when to stop again, or to look whether it is at rest; memory only
+	dirty bool
+}
+
+// holds says whether the attempt still owns its resources.
+func (a *Attempt) holds() bool { return a.State != Ended }
+
+// Known is one context value with the samples that are equal to it, newest last.
+type Known struct {
+	Value     condition.Value
+	Available bool
+	Class     catalog.Class
+	Source    string
+	Samples   []Sample // of this very value; at most maxSamples
+}
+
+// Sample is one reading.
+type Sample struct {
+	At  Instant
+	Seq int64
+}
+
+// Service is an executor that is there.
+type Service struct {
+	Instance string
+	Methods  []catalog.Method
+	Since    Instant
+}
+
+// NewState makes an empty state over a catalog.
+func NewState(cat *catalog.Catalog, dev Device) *State {
+	if dev.Controls == nil {
+		dev.Controls = map[string]int64{}
+	}
+	return &State{
+		Device: dev, Workflows: map[WorkflowID]*Workflow{}, Known: map[catalog.ContextKey]Known{},
+		Services: map[ServiceID]Service{}, Tombs: map[WorkflowID]Reason{}, cat: cat, active: map[TaskID]WorkflowID{},
+	}
+}
+
+// Catalog is what the state's plans are grounded in.
+func (s *State) Catalog() *catalog.Catalog { return s.cat }
+
+// Adopt puts a workflow that was read from the store back into the state.
+func (s *State) Adopt(wf *Workflow) { s.put(wf) }
+
+// Open lists the open workflows by rank.
+func (s *State) Open() []WorkflowID { return s.order }
+
+// maxClosed bounds the terminal workflows kept in memory; older ones are in the store.
+const maxClosed = 200
+
+// With adopts a change that is durable. It changes s in place and returns it.
+func (s *State) With(c Change) *State {
+	s.Device = c.device
+	for _, wf := range c.Workflows {
+		s.put(wf)
+	}
+	maps.Copy(s.Known, c.known)
+	maps.Copy(s.Services, c.services)
+	for _, id := range c.gone {
+		delete(s.Services, id)
+	}
+	maps.Copy(s.Tombs, c.tombs)
+	if c.forget {
+		clear(s.Known)
+		maps.Copy(s.Known, c.known)
+	}
+	return s
+}
+
+func (s *State) put(wf *Workflow) {
+	id := wf.Plan.Workflow
+	if old := s.Workflows[id]; old != nil {
+		for i := range old.Attempts {
+			delete(s.active, old.Attempts[i].Task)
+		}
+	}
+	for i := range wf.Steps {
+		wf.Steps[i].dirty = false
+	}
+	for i := range wf.Attempts {
+		a := &wf.Attempts[i]
+		a.dirty = false
+		if wf.listens(a) {
+			s.active[a.Task] = id
+		}
+	}
+	wf.dirty, wf.isNew = false, false
+	wf.wake, wf.wants = wf.nextWake(), wf.hasWants()
+	s.Workflows[id] = wf
+	s.rank(wf)
+}
+
+// rank keeps the order of open workflows, and forgets the oldest closed ones that hold nothing any more.
+func (s *State) rank(wf *Workflow) {
+	id := wf.Plan.Workflow
+	at, found := slices.BinarySearchFunc(s.order, wf, func(o WorkflowID, w *Workflow) int { return byRank(s.Workflows[o], w) })
+	switch {
+	case !wf.State.Terminal() && !found:
+		s.order = slices.Insert(s.order, at, id)
+	case wf.State.Terminal() && found:
+		s.order = slices.Delete(s.order, at, at+1)
+		s.closed = append(s.closed, id)
+	case wf.State.Terminal() && !slices.Contains(s.closed, id):
+		s.closed = append(s.closed, id)
+	}
+	for len(s.closed) > maxClosed {
+		i := slices.IndexFunc(s.closed, func(id WorkflowID) bool { return !s.Workflows[id].holdsAny() })
+		if i < 0 {
+			return
+		}
+		delete(s.Workflows, s.closed[i])
+		s.closed = slices.Delete(s.closed, i, i+1)
+	}
+}
+
+func byRank(a, b *Workflow) int {
+	return cmp.Or(cmp.Compare(a.Plan.Priority.rank(), b.Plan.Priority.rank()), cmp.Compare(a.Rank, b.Rank))
+}
+
+// listens says whether events may still concern the attempt: it holds something, or its step waits for its evidence.
+func (wf *Workflow) listens(a *Attempt) bool {
+	st := &wf.Steps[a.Step]
+	return a.holds() || (st.Task == a.Task && !st.State.Terminal())
+}
+
+func (wf *Workflow) holdsAny() bool {
+	return slices.ContainsFunc(wf.Attempts, func(a Attempt) bool { return a.holds() })
+}
+
+func (wf *Workflow) hasWants() bool {
+	return slices.ContainsFunc(wf.Steps, func(st Step) bool { return st.State == Queued || st.State == Blocked })
+}
+
+// nextWake is the earliest moment at which time alone moves something.
+func (wf *Workflow) nextWake() Instant {
+	var t Instant
+	early := func(x Instant) {
+		if x != 0 && (t == 0 || x < t) {
+			t = x
+		}
+	}
+	if !wf.State.Terminal() {
+		early(wf.Deadline)
+		for i := range wf.Steps {
+			if !wf.Steps[i].State.Terminal() {
+				early(wf.Steps[i].Due)
+				early(wf.Steps[i].recheck)
+			}
+		}
+	}
+	for i := range wf.Attempts {
+		if wf.Attempts[i].holds() {
+			early(wf.Attempts[i].next)
+		}
+	}
+	return t
+}
+
+// NextWake is the moment of the next Tick; 0: none is needed.
+func (s *State) NextWake() Instant {
+	var t Instant
+	for _, wf := range s.Workflows {
+		if wf.wake != 0 && (t == 0 || wf.wake < t) {
+			t = wf.wake
+		}
+	}
+	return t
+}
+
+// attemptOf finds an attempt by its task id: the workflow and the index, or nil.
+func (wf *Workflow) attempt(task TaskID) *Attempt {
+	for i := range wf.Attempts {
+		if wf.Attempts[i].Task == task {
+			return &wf.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// clone copies what a reduction may change. Inner slices (effects, evidence) are replaced, never written in place.
+func (wf *Workflow) clone() *Workflow {
+	c := *wf
+	c.Steps = slices.Clone(wf.Steps)
+	c.Attempts = slices.Clone(wf.Attempts)
+	return &c
+}

@@ -1,0 +1,286 @@
+package core
+
+import (
+	"slices"
+
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// How a cancelled step ended: whether anything confirmed that its task has stopped.
+const (
+	confirmed   = "confirmed"
+	unconfirmed = "unconfirmed"
+)
+
+// maxStops is how often stop is called before the step is given up. Source: docs/taskmanager.md, cancel (three stop times).
+const maxStops = 3
+
+// stop asks the executor to end a task. It waits for no disk and no queue, and is repeated until the end is confirmed: by the
+// executor's result, by a Query, or by the resource being at rest.
+func (w *work) stop(wf *Workflow, a *Attempt) {
+	if !a.holds() {
+		return
+	}
+	if a.Cloud {
+		w.end(wf, a, OutcomeCancelled, ReasonUserCancelled)
+		return
+	}
+	spec := &wf.Plan.Steps[a.Step]
+	a.State, a.dirty, w.touched = Stopping, true, true
+	a.StopCalls++
+	a.StopAt, a.StopSeq = w.now.Boot, w.seq
+	a.next = w.now.Boot + Instant(w.stopMS(spec))
+	if spec.Op.Cancel {
+		w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: spec.Method})
+	}
+	w.ch.Must = true
+}
+
+// stopAgain is due when a stop was not confirmed in its time: call again, three times in all; after that the step is cancelled
+// unconfirmed, while its task keeps its resource until something shows that it rests.
+func (w *work) stopAgain(wf *Workflow, a *Attempt) {
+	spec := &wf.Plan.Steps[a.Step]
+	if a.StopCalls < maxStops && a.StopCalls > 0 {
+		w.stop(wf, a)
+		w.readRest(a)
+		return
+	}
+	st := &wf.Steps[a.Step]
+	if st.Task == a.Task && st.State == Cancelling {
+		w.cancelled(wf, a.Step, unconfirmed)
+	}
+	a.next = w.now.Boot + Instant(w.stopMS(spec))
+	w.readRest(a)
+}
+
+// stopAnswered takes the executor's answer to a stop. A refusal puts the step back: its final result wins.
+func (w *work) stopAnswered(ev StopAnswered) {
+	wf, a := w.attempt(ev.Task)
+	if a == nil || a.State != Stopping {
+		return
+	}
+	w.touched = true
+	if ev.Refused {
+		st := &wf.Steps[a.Step]
+		if st.Task == a.Task && st.State == Cancelling {
+			a.State, a.next, a.dirty = Live, 0, true
+			w.move(wf, a.Step, Running, ReasonCancelRefused)
+			st.Due = st.RunDue
+			w.ch.Must = true
+		}
+		return
+	}
+	w.readRest(a)
+}
+
+// readRest asks for what shows that the attempt's resources rest.
+func (w *work) readRest(a *Attempt) {
+	for _, res := range a.Resources {
+		if x := w.cat.Resources[res].AtRest; x != nil {
+			n := 0
+			leaves(*x, &n, func(_ int, l catalog.Leaf) { w.read(l.Context) })
+			a.next = earlier(a.next, w.now.Boot+rereadMS)
+		}
+	}
+}
+
+// tryRest ends an attempt whose resources are seen at rest since the last stop call, or since its step ended: the executor's word
+// may have been lost, its wheels stand still all the same.
+func (w *work) tryRest(r ref) {
+	wf := w.peek(r.wf)
+	a := &wf.Attempts[r.at]
+	after := a.StopSeq
+	if a.StopCalls == 0 {
+		st := &wf.Steps[a.Step]
+		if a.Cloud || a.State == Calling || (st.Task == a.Task && !st.State.Terminal()) {
+			return
+		}
+		after = a.Seq
+	}
+	if len(a.Resources) == 0 || !w.atRest(a.Resources, after) {
+		return
+	}
+	wf = w.wf(r.wf)
+	a = &wf.Attempts[r.at]
+	w.end(wf, a, OutcomeCancelled, "at_rest")
+	st := &wf.Steps[a.Step]
+	switch {
+	case st.Task != a.Task:
+	case st.State == Cancelling:
+		w.cancelled(wf, a.Step, confirmed)
+	case st.State == OutcomeUnknown:
+		w.restedUnknown(wf, a.Step)
+	}
+}
+
+// restedUnknown: the task's outcome is unknown, its end is confirmed. It may be sent again only where the catalog says so and
+// its effect is not observed; the check of the effect comes first when it is queued.
+func (w *work) restedUnknown(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	if wf.Plan.Steps[i].Op.Redo == catalog.RedoNever {
+		w.fail(wf, i, Failed, ReasonOutcomeUnknown)
+		return
+	}
+	w.move(wf, i, Queued, ReasonNone)
+	st.Checked = false
+}
+
+// atRest says whether each of the resources is seen at rest by readings younger than after.
+func (w *work) atRest(resources []catalog.ResourceID, after int64) bool {
+	for _, res := range resources {
+		x := w.cat.Resources[res].AtRest
+		if x == nil {
+			return false
+		}
+		v := view{w: w, after: after, accept: []catalog.Class{catalog.Independent}}
+		if v.eval(*x) != condition.True {
+			return false
+		}
+	}
+	return true
+}
+
+// cancelStep stops one step as far as it has come; a step that has ended stays as it ended.
+func (w *work) cancelStep(wf *Workflow, i int, reason Reason) {
+	st := &wf.Steps[i]
+	switch {
+	case st.State.Terminal() || st.State == Cancelling:
+	case !st.State.active():
+		w.move(wf, i, Cancelled, reason)
+	default:
+		a := wf.attempt(st.Task)
+		if a == nil || !a.holds() {
+			w.move(wf, i, Cancelled, reason)
+			return
+		}
+		w.move(wf, i, Cancelling, reason)
+		w.stop(wf, a)
+		w.readRest(a)
+		if a.Cloud {
+			w.cancelled(wf, i, confirmed)
+		}
+	}
+}
+
+func (w *work) cancelled(wf *Workflow, i int, how string) {
+	reason := wf.Steps[i].Reason
+	if how == unconfirmed {
+		reason = ReasonCancelUnconfirmed
+	}
+	w.move(wf, i, Cancelled, reason)
+	wf.Steps[i].Stop = how
+	w.ch.Must = true
+}
+
+// cancelWorkflow cancels all of a workflow. From now on no step of it is dispatched: the tombstone outlives the workflow.
+func (w *work) cancelWorkflow(id WorkflowID, reason Reason) {
+	w.tomb(id, reason)
+	wf := w.wf(id)
+	if wf == nil || wf.State.Terminal() {
+		return
+	}
+	wf.Cancel, wf.dirty, w.touched = reason, true, true
+	for i := range wf.Steps {
+		w.cancelStep(wf, i, reason)
+	}
+	w.progress(wf)
+	w.ch.Must = true
+}
+
+func (w *work) tomb(id WorkflowID, reason Reason) {
+	if w.tombOf(id) != ReasonNone {
+		return
+	}
+	if w.ch.tombs == nil {
+		w.ch.tombs = map[WorkflowID]Reason{}
+	}
+	w.ch.tombs[id] = reason
+	w.ch.Tombs = append(w.ch.Tombs, id)
+	w.ch.Must = true
+}
+
+func (w *work) tombOf(id WorkflowID) Reason {
+	if r, ok := w.ch.tombs[id]; ok {
+		return r
+	}
+	return w.cur.Tombs[id]
+}
+
+// stopLive stops the tasks of a workflow that has ended, and names the resources that are not free yet.
+func (w *work) stopLive(wf *Workflow) (stopping []string) {
+	for i := range wf.Attempts {
+		a := &wf.Attempts[i]
+		if !a.holds() {
+			continue
+		}
+		if a.State != Stopping {
+			w.stop(wf, a)
+		}
+		for _, res := range a.Resources {
+			stopping = append(stopping, string(res))
+		}
+	}
+	return stopping
+}
+
+// buttonCancel: the cancel button on the robot is a stop of its user: it cancels every workflow with a task on the body.
+func (w *work) buttonCancel() {
+	var body []catalog.ResourceID
+	for id, res := range w.cat.Resources {
+		if res.Body {
+			body = append(body, id)
+		}
+	}
+	w.stopUsers(body, "", ReasonPUICancelled)
+}
+
+// stopUsers cancels every workflow, but one, with a task on the resources, and stops tasks whose workflow has already ended.
+func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason Reason) {
+	for _, r := range w.listening() {
+		if r.wf == but {
+			continue
+		}
+		a := &w.peek(r.wf).Attempts[r.at]
+		if !a.holds() || !slices.ContainsFunc(a.Resources, func(x catalog.ResourceID) bool { return slices.Contains(resources, x) }) {
+			continue
+		}
+		if wf := w.peek(r.wf); !wf.State.Terminal() {
+			w.cancelWorkflow(r.wf, reason)
+		} else if a.State != Stopping {
+			wf = w.wf(r.wf)
+			w.stop(wf, &wf.Attempts[r.at])
+		}
+	}
+}
+
+// UrgentStops gives the stops that an event asks for and that must not wait for a commit under way: those of the live tasks that a
+// cancel covers. The event itself is reduced in its turn; a stop called twice is harmless.
+func UrgentStops(cur *State, ev Event) []Output {
+	w := newWork(cur, Now{Boot: cur.Device.Boot})
+	switch ev := ev.(type) {
+	case ControlReceived:
+		if ev.Verb != "cancel" {
+			return nil
+		}
+		w.controlReceived(ev)
+	case Observed:
+		if ev.Event != "pui.cancelled" {
+			return nil
+		}
+		w.buttonCancel()
+	}
+	return slices.DeleteFunc(w.ch.Now, func(o Output) bool { _, stop := o.(Stop); return !stop })
+}
+
+// StopBody gives a stop for every live task that moves the body: for a device that may not go on.
+func StopBody(cur *State) []Output {
+	w := newWork(cur, Now{Boot: cur.Device.Boot})
+	for _, r := range w.listening() {
+		wf := w.peek(r.wf)
+		if a := &wf.Attempts[r.at]; a.holds() && wf.Plan.Steps[a.Step].MovesBody {
+			w.stop(w.wf(r.wf), &w.wf(r.wf).Attempts[r.at])
+		}
+	}
+	return w.ch.Now
+}

@@ -1,0 +1,372 @@
+package core
+
+import (
+	"slices"
+
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// taskAnswered takes the executor's answer to a dispatch. A late answer still counts; a second one does not.
+func (w *work) taskAnswered(ev TaskAnswered) {
+	wf, a := w.attempt(ev.Task)
+	if a == nil || (a.State != Calling && a.State != Lost && a.State != Stopping) || a.Instance != "" && a.State == Stopping {
+		return
+	}
+	i := a.Step
+	switch {
+	case ev.NotSent:
+		w.notSent(wf, i, a, ev.Reason)
+	case ev.Unknown:
+		w.unknown(wf, i, a, orReason(ev.Reason, ReasonOutcomeUnknown))
+	case !ev.Accepted:
+		w.end(wf, a, OutcomeFailed, orReason(ev.Reason, ReasonExecutorRefused))
+		w.refusedBy(wf, i, a)
+	default:
+		w.acceptedBy(wf, i, a, ev.Instance)
+	}
+}
+
+func orReason(r, fallback Reason) Reason {
+	if r == ReasonNone {
+		return fallback
+	}
+	return r
+}
+
+func (w *work) acceptedBy(wf *Workflow, i int, a *Attempt, instance string) {
+	if instance == "" {
+		instance = w.serviceOf(a.Service).Instance
+	}
+	a.Instance, a.dirty, w.touched = instance, true, true
+	if a.State != Stopping {
+		a.State = Live
+	}
+	if st := &wf.Steps[i]; st.Task == a.Task && (st.State == Dispatching || st.State == OutcomeUnknown) {
+		w.run(wf, i)
+		w.settle(wf, i)
+	}
+}
+
+// run: the executor has it. The step timeout counts from here, and goes on where the outcome was unknown for a while.
+func (w *work) run(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	w.move(wf, i, Running, ReasonNone)
+	if st.Accepted == 0 {
+		st.Accepted = w.now.Boot
+		if t := wf.Plan.Steps[i].TimeoutMS; t > 0 {
+			st.RunDue = w.now.Boot + Instant(t)
+		}
+	}
+	st.Due = st.RunDue
+}
+
+func (w *work) serviceOf(id ServiceID) Service {
+	if s, ok := w.ch.services[id]; ok {
+		return s
+	}
+	if slices.Contains(w.ch.gone, id) {
+		return Service{}
+	}
+	return w.cur.Services[id]
+}
+
+// notSent: the call never left. Nothing runs, so the step may be dispatched again when the service can take it.
+func (w *work) notSent(wf *Workflow, i int, a *Attempt, reason Reason) {
+	w.end(wf, a, OutcomeFailed, orReason(reason, ReasonExecutorUnavail))
+	st := &wf.Steps[i]
+	if st.Task != a.Task {
+		return
+	}
+	switch st.State {
+	case Dispatching, OutcomeUnknown:
+		w.block(wf, i, orReason(reason, ReasonExecutorUnavail), string(a.Service))
+		st.recheck = w.now.Boot + rereadMS
+	case Cancelling:
+		w.cancelled(wf, i, confirmed)
+	}
+}
+
+func (w *work) refusedBy(wf *Workflow, i int, a *Attempt) {
+	st := &wf.Steps[i]
+	if st.Task != a.Task {
+		return
+	}
+	switch st.State {
+	case Dispatching, OutcomeUnknown:
+		w.fail(wf, i, Failed, a.EndReason)
+	case Cancelling:
+		w.cancelled(wf, i, confirmed)
+	}
+}
+
+// unknown: it was sent, and whether it runs is not known. Ask before anything else.
+func (w *work) unknown(wf *Workflow, i int, a *Attempt, reason Reason) {
+	if a.State == Calling || a.State == Live {
+		a.State, a.dirty, w.touched = Lost, true, true
+	}
+	st := &wf.Steps[i]
+	if st.Task == a.Task && (st.State == Dispatching || st.State == Running) {
+		runDue := st.RunDue
+		w.move(wf, i, OutcomeUnknown, reason)
+		if runDue == 0 {
+			runDue = w.now.Boot + Instant(w.limit(&wf.Plan.Steps[i]))
+		}
+		st.RunDue, st.Due = runDue, runDue
+	}
+	w.probe(wf, a)
+}
+
+// limit is how long an unknown outcome may last: the step timeout, or the hold of a step that a person ends.
+func (w *work) limit(spec *StepSpec) int64 {
+	if spec.TimeoutMS > 0 {
+		return spec.TimeoutMS
+	}
+	return spec.HoldMS
+}
+
+// probe asks the executor what became of the task, if it is there, and again later where it does not answer.
+func (w *work) probe(wf *Workflow, a *Attempt) {
+	if a.Cloud || !a.holds() {
+		return
+	}
+	if w.serviceOf(a.Service).Instance != "" {
+		w.ch.Outputs = append(w.ch.Outputs, Query{Task: a.Task, Service: a.Service})
+	}
+	st := &wf.Steps[a.Step]
+	if st.Task == a.Task && st.State == OutcomeUnknown {
+		st.recheck = w.now.Boot + Instant(w.ackMS(&wf.Plan.Steps[a.Step]))
+	} else {
+		a.next = w.now.Boot + Instant(w.ackMS(&wf.Plan.Steps[a.Step]))
+	}
+}
+
+// ackMS is how long an executor may take to answer. Source: the catalog; 3 s where it says nothing.
+func (w *work) ackMS(spec *StepSpec) int64 {
+	if ms := spec.Op.AckMS; ms > 0 {
+		return ms
+	}
+	return 3000
+}
+
+func (w *work) stopMS(spec *StepSpec) int64 {
+	if ms := spec.Op.StopMS; ms > 0 {
+		return ms
+	}
+	return 4000
+}
+
+// end releases what an attempt held.
+func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
+	if a.State == Ended {
+		return
+	}
+	a.State, a.Outcome, a.EndReason, a.next = Ended, how, reason, 0
+	a.dirty, w.touched, w.freed = true, true, true
+}
+
+// taskEnded takes the executor's result. The first one stands; it is a claim, and only where an operation has no effect is the
+// claim all the proof there is.
+func (w *work) taskEnded(ev TaskEnded) {
+	wf, a := w.attempt(ev.Task)
+	if a == nil || a.State == Ended {
+		return
+	}
+	w.end(wf, a, ev.Outcome, ev.Reason)
+	i := a.Step
+	st := &wf.Steps[i]
+	if st.Task != a.Task || st.State.Terminal() {
+		return
+	}
+	if st.State == Cancelling {
+		w.cancelled(wf, i, confirmed)
+		return
+	}
+	switch ev.Outcome {
+	case OutcomeDone:
+		w.claimsDone(wf, i, ev)
+	case OutcomeCancelled:
+		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExternalStop))
+	default:
+		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExecutorFailed))
+	}
+}
+
+func (w *work) claimsDone(wf *Workflow, i int, ev TaskEnded) {
+	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	if len(ev.Output) > 0 {
+		st.Output, st.dirty = ev.Output, true
+	}
+	if len(st.Effects) == 0 {
+		w.complete(wf, i)
+		return
+	}
+	if st.State != Verifying {
+		w.move(wf, i, Verifying, ReasonNone)
+		st.Due = w.now.Boot + Instant(spec.EvidenceMS)
+	}
+	w.settle(wf, i)
+}
+
+// complete closes a step whose effects are all proven.
+func (w *work) complete(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	if st.Output == nil {
+		st.Output = outputOf(st)
+	}
+	st.Done = w.now.Boot
+	w.move(wf, i, Completed, ReasonNone)
+	w.ch.Must = true
+}
+
+// outputOf takes a step's output from its proof where the executor gave none: what the event said, or what was read.
+func outputOf(st *Step) Values {
+	for _, e := range st.Effects {
+		for _, ev := range e.Evidence {
+			if m, ok := ev.Value.(map[string]any); ok && !ev.Against && len(m) > 0 {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// fail ends a step without its effect. Whatever may still move is stopped; what the failure does to the rest is its on_failure.
+func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
+	st := &wf.Steps[i]
+	if a := wf.attempt(st.Task); a != nil && a.holds() {
+		w.stop(wf, a)
+	}
+	w.move(wf, i, to, reason)
+	w.ch.Must = true
+	if wf.Plan.Steps[i].OnFailure == FailAbort {
+		w.abortRest(wf)
+	}
+}
+
+func (w *work) abortRest(wf *Workflow) {
+	for j := range wf.Steps {
+		w.cancelStep(wf, j, ReasonAborted)
+	}
+}
+
+// taskStatus takes the answer to a Query.
+func (w *work) taskStatus(ev TaskStatus) {
+	wf, a := w.attempt(ev.Task)
+	if a == nil || !a.holds() {
+		return
+	}
+	i := a.Step
+	switch ev.Known {
+	case KnownRunning:
+		w.adopt(wf, i, a, ev.Instance)
+	case KnownEnded:
+		w.recovered(wf, a, ev)
+	case KnownNot:
+		w.notKnown(wf, i, a, ev)
+	}
+}
+
+func (w *work) adopt(wf *Workflow, i int, a *Attempt, instance string) {
+	w.touched = true
+	if a.State == Calling || a.State == Lost {
+		a.State, a.dirty = Live, true
+		if instance != "" {
+			a.Instance = instance
+		}
+	}
+	if st := &wf.Steps[i]; st.Task == a.Task && (st.State == OutcomeUnknown || st.State == Dispatching) {
+		w.run(wf, i)
+	}
+}
+
+// recovered: the task ended while nobody listened. Its recorded event counts as the event itself.
+func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
+	task, id := a.Task, wf.Plan.Workflow
+	if ev.Event != nil {
+		e := *ev.Event
+		e.Class = weaker(w.cat.Events[e.Event].Class, e.Class)
+		at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task })
+		w.weigh(ref{id, at}, e, true)
+	}
+	end := TaskEnded{Task: task, Outcome: OutcomeFailed, Reason: ReasonExecutorFailed}
+	if ev.Ended != nil {
+		end = *ev.Ended
+		end.Task = task
+	}
+	w.taskEnded(end)
+}
+
+// notKnown: the executor does not know the task and has sealed its id. That means "not run" only where its memory outlives what
+// happened in between.
+func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
+	st, op := &wf.Steps[i], wf.Plan.Steps[i].Op
+	sure := op.Probe == catalog.ProbeDurable || op.Probe == catalog.ProbeVolatile && ev.Instance != "" && ev.Instance == a.Instance
+	if sure && ev.Sealed {
+		w.end(wf, a, OutcomeFailed, "not_run")
+		switch {
+		case st.Task != a.Task:
+		case st.State == Cancelling:
+			w.cancelled(wf, i, confirmed)
+		case st.State == Dispatching || st.State == Running:
+			w.unknown(wf, i, a, ReasonOutcomeUnknown)
+			w.move(wf, i, Queued, ReasonNone)
+		case st.State == OutcomeUnknown:
+			w.move(wf, i, Queued, ReasonNone)
+		}
+		return
+	}
+	if st.Task != a.Task || st.State != OutcomeUnknown {
+		return
+	}
+	switch op.Redo {
+	case catalog.RedoAnytime:
+		w.end(wf, a, OutcomeFailed, ReasonOutcomeUnknown)
+		w.move(wf, i, Queued, ReasonNone)
+	case catalog.RedoAfterStop:
+		if a.State != Stopping {
+			w.stop(wf, a)
+		}
+	}
+}
+
+// abilities of services
+
+func (w *work) executorUp(ev ExecutorUp) {
+	if w.ch.services == nil {
+		w.ch.services = map[ServiceID]Service{}
+	}
+	w.ch.gone = slices.DeleteFunc(w.ch.gone, func(id ServiceID) bool { return id == ev.Service })
+	w.ch.services[ev.Service] = Service{Instance: ev.Instance, Methods: ev.Methods, Since: w.now.Boot}
+	w.touched, w.freed = true, true
+	for _, r := range w.listening() {
+		wf := w.wf(r.wf)
+		a := &wf.Attempts[r.at]
+		if a.Service != ev.Service || !a.holds() {
+			w.look(r)
+			continue
+		}
+		if st := &wf.Steps[a.Step]; st.Task == a.Task && (st.State == Dispatching || st.State == Running) {
+			w.unknown(wf, a.Step, a, ReasonOutcomeUnknown)
+			continue
+		}
+		if a.State == Stopping {
+			w.stop(wf, a)
+		}
+		w.probe(wf, a)
+	}
+}
+
+func (w *work) executorDown(ev ExecutorDown) {
+	if w.serviceOf(ev.Service).Instance == "" {
+		return
+	}
+	delete(w.ch.services, ev.Service)
+	w.ch.gone = append(w.ch.gone, ev.Service)
+	w.touched = true
+	for _, r := range w.listening() {
+		if a := &w.peek(r.wf).Attempts[r.at]; a.Service == ev.Service && (a.State == Calling || a.State == Live) {
+			wf := w.wf(r.wf)
+			w.unknown(wf, a.Step, &wf.Attempts[r.at], ReasonOutcomeUnknown)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package core
+
+import "slices"
+
+// due lets pass what time alone moves: delays, timeouts, deadlines, repeated stops, new looks at the context.
+func (w *work) due() {
+	var ids []WorkflowID
+	for id, wf := range w.cur.Workflows {
+		if wf.wake != 0 && wf.wake <= w.now.Boot {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b WorkflowID) int { return byRank(w.cur.Workflows[a], w.cur.Workflows[b]) })
+	for _, id := range ids {
+		w.dueIn(w.wf(id))
+	}
+}
+
+func (w *work) dueIn(wf *Workflow) {
+	now := w.now.Boot
+	if !wf.State.Terminal() && wf.Deadline != 0 && wf.Deadline <= now {
+		w.expire(wf)
+	}
+	for i := range wf.Steps {
+		st := &wf.Steps[i]
+		if st.State.Terminal() {
+			continue
+		}
+		if st.recheck != 0 && st.recheck <= now {
+			st.recheck = 0
+			w.relook(wf, i)
+		}
+		if st.Due != 0 && st.Due <= now && !st.State.Terminal() {
+			w.stepDue(wf, i)
+		}
+	}
+	for i := range wf.Attempts {
+		if a := &wf.Attempts[i]; a.holds() && a.next != 0 && a.next <= now {
+			a.next = 0
+			w.attemptDue(wf, a)
+		}
+	}
+}
+
+// stepDue: what this state may last is over.
+func (w *work) stepDue(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	st.Due = 0
+	switch st.State {
+	case Waiting:
+		w.move(wf, i, Queued, ReasonNone)
+		w.freed = true
+	case Dispatching:
+		w.unknown(wf, i, wf.attempt(st.Task), ReasonAckTimeout)
+	case Running:
+		if contradicted(st) {
+			w.fail(wf, i, Failed, ReasonContradicts)
+			return
+		}
+		w.fail(wf, i, TimedOut, ReasonStepTimeout)
+	case Verifying:
+		w.fail(wf, i, TimedOut, ReasonEvidenceTimeout)
+	case Blocked:
+		w.fail(wf, i, Failed, st.Reason)
+	case OutcomeUnknown:
+		w.fail(wf, i, Failed, ReasonOutcomeUnknown)
+	}
+}
+
+// relook: a value was awaited; ask again, or go on without it.
+func (w *work) relook(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	w.touched = true
+	switch st.State {
+	case Queued, Blocked:
+		w.freed = true
+	case OutcomeUnknown:
+		if a := wf.attempt(st.Task); a != nil {
+			w.probe(wf, a)
+		}
+	default:
+		w.settle(wf, i)
+	}
+}
+
+func (w *work) attemptDue(wf *Workflow, a *Attempt) {
+	switch {
+	case a.State == Stopping:
+		if w.now.Boot-a.StopAt >= Instant(w.stopMS(&wf.Plan.Steps[a.Step])) {
+			w.stopAgain(wf, a)
+			return
+		}
+		w.readRest(a)
+	case a.State == Lost || a.State == Calling:
+		w.probe(wf, a)
+	default:
+		w.readRest(a)
+	}
+}
+
+// expire ends a workflow at its deadline.
+func (w *work) expire(wf *Workflow) {
+	if wf.Cancel != ReasonNone {
+		return
+	}
+	wf.Cancel, wf.dirty = ReasonDeadlineExceeded, true
+	for i := range wf.Steps {
+		w.cancelStep(wf, i, ReasonDeadlineExceeded)
+	}
+	w.progress(wf)
+	w.ch.Must = true
+}

@@ -1,0 +1,163 @@
+package core
+
+import (
+	"fmt"
+
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
+)
+
+// Fact is one reason why a step is where it is. The words of Kind are fixed; Text is one sentence for people.
+type Fact struct {
+	Kind   string  `json:"kind"` // dependency delay resource context service evidence answer stop time end
+	Text   string  `json:"text"`
+	Ref    string  `json:"ref,omitempty"`     // the step, task, key, effect or service that it is about
+	LeftMS int64   `json:"left_ms,omitempty"` // until time moves it
+	AgeMS  *int64  `json:"age_ms,omitempty"`  // of a context value
+	Value  any     `json:"value,omitempty"`
+	Due    Instant `json:"-"`
+}
+
+// Why says why a step is not further. It is a total function: every step of every state has an answer.
+func Why(s *State, now Now, wf *Workflow, i int) []Fact {
+	w := newWork(s, now)
+	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	var facts []Fact
+	switch st.State {
+	case Pending:
+		facts = w.whyPending(wf, i)
+	case Waiting:
+		facts = []Fact{{Kind: "delay", Text: fmt.Sprintf("a planned delay of %d ms runs", spec.DelayMS)}}
+	case Queued, Blocked:
+		facts = w.whyHeld(wf, i)
+	case Dispatching:
+		facts = []Fact{{Kind: "answer", Ref: string(st.Task), Text: "the call is out, the executor has not answered"}}
+	case Running:
+		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "the executor has accepted it and has not ended it"}}, w.whyEvidence(wf, i)...)
+	case Verifying:
+		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "the executor says done; that is a claim, not proof"}}, w.whyEvidence(wf, i)...)
+	case OutcomeUnknown:
+		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "it was dispatched, and neither done nor not done is known: " + string(st.Reason)}}, w.whyEvidence(wf, i)...)
+	case Cancelling:
+		facts = []Fact{{Kind: "stop", Ref: string(st.Task), Text: "stop was called and nothing has confirmed it yet"}}
+	default:
+		return []Fact{{Kind: "end", Text: endText(st)}}
+	}
+	if len(facts) == 0 {
+		facts = []Fact{{Kind: "time", Text: "it is about to be looked at"}}
+	}
+	if st.Due != 0 {
+		facts = append(facts, Fact{Kind: "time", LeftMS: max(0, int64(st.Due-now.Boot)), Text: dueText(st.State)})
+	}
+	return facts
+}
+
+func endText(st *Step) string {
+	if st.Reason == ReasonNone {
+		return "it ended " + string(st.State)
+	}
+	return fmt.Sprintf("it ended %s (%s): %s", st.State, st.Reason, InfoOf(st.Reason).Text)
+}
+
+func dueText(s StepState) string {
+	switch s {
+	case Waiting:
+		return "then it is queued"
+	case Queued:
+		return "then it is dispatched although it is not known whether its effect holds already"
+	case Dispatching:
+		return "then its outcome counts as unknown and the executor is asked"
+	case Verifying:
+		return "then it ends timed_out (evidence_timeout)"
+	case Running:
+		return "then it ends timed_out (step_timeout)"
+	}
+	return "then it ends failed with this reason"
+}
+
+func (w *work) whyPending(wf *Workflow, i int) (facts []Fact) {
+	for _, d := range wf.Plan.Steps[i].Deps {
+		dep := &wf.Steps[d.Step]
+		if met, _ := dependency(&wf.Plan.Steps[d.Step], dep, d.On); !met {
+			facts = append(facts, Fact{Kind: "dependency", Ref: string(dep.ID),
+				Text: fmt.Sprintf("it waits for %s of %s (wait_policy %s), which is %s", d.On, dep.ID, wf.Plan.Steps[d.Step].Wait, dep.State)})
+		}
+	}
+	return facts
+}
+
+func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
+	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
+		if ans := w.check(wf, c); ans.Truth != condition.True {
+			for _, u := range ans.Unknown {
+				facts = append(facts, Fact{Kind: "context", Ref: u.Ref, Text: fmt.Sprintf("%s is %s, and unknown never counts as no", u.Ref, u.Availability)})
+			}
+			if ans.Truth == condition.False {
+				facts = append(facts, Fact{Kind: "context", Ref: c.Ref, Text: "a prerequisite does not hold"})
+			}
+		}
+	}
+	if st.Reason == ReasonExecutorUnavail || st.Reason == ReasonExecutorBusy {
+		facts = append(facts, Fact{Kind: "service", Ref: st.Detail, Text: "service " + st.Detail + ": " + InfoOf(st.Reason).Text})
+	}
+	if res, taken := firstBusy(spec.Resources, w.busy()); taken {
+		facts = append(facts, Fact{Kind: "resource", Ref: string(res), Text: fmt.Sprintf("%s is used by %s", res, w.ownerText(res))})
+	}
+	if len(facts) == 0 && st.State == Queued && w.mayHold(spec) {
+		facts = append(facts, Fact{Kind: "context", Text: "it is being read whether its effect holds already"})
+	}
+	return facts
+}
+
+func (w *work) ownerText(res catalog.ResourceID) string {
+	for _, r := range w.listening() {
+		wf := w.peek(r.wf)
+		a := &wf.Attempts[r.at]
+		for _, have := range a.Resources {
+			if have == res && a.holds() {
+				return fmt.Sprintf("%s/%s (task %s, %s)", r.wf, wf.Steps[a.Step].ID, a.Task, a.State)
+			}
+		}
+	}
+	return "nobody"
+}
+
+// whyEvidence names for each effect what is still missing.
+func (w *work) whyEvidence(wf *Workflow, i int) (facts []Fact) {
+	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	a := wf.attempt(st.Task)
+	for _, e := range st.Effects {
+		if e.State == EffectObserved {
+			continue
+		}
+		name := string(e.ID)
+		if name == "" {
+			name = "done_evidence of " + string(spec.Method)
+		}
+		facts = append(facts, Fact{Kind: "evidence", Ref: name, Text: fmt.Sprintf("effect %s is %s", name, e.State)})
+		p, ok := w.proofOf(spec, e.ID)
+		if !ok || a == nil {
+			continue
+		}
+		n := 0
+		leaves(p.expr, &n, func(leaf int, l catalog.Leaf) { facts = append(facts, w.whyLeaf(e, leaf, l)) })
+	}
+	return facts
+}
+
+func (w *work) whyLeaf(e Effect, leaf int, l catalog.Leaf) Fact {
+	if l.Event != "" {
+		if hasLeaf(e.Evidence, leaf) {
+			return Fact{Kind: "evidence", Ref: string(l.Event), Text: string(l.Event) + " was received"}
+		}
+		return Fact{Kind: "evidence", Ref: string(l.Event), Text: string(l.Event) + " was not received since the dispatch"}
+	}
+	v, av := w.availability(l.Context, l.MaxAgeMS)
+	f := Fact{Kind: "evidence", Ref: string(l.Context), Value: v, Text: fmt.Sprintf("%s %s %v is wanted; the value is %s", l.Context, l.Op, l.Value, av)}
+	if k, ok := w.known(l.Context); ok && len(k.Samples) > 0 {
+		age := int64(w.now.Boot - k.Samples[len(k.Samples)-1].At)
+		f.AgeMS = &age
+	}
+	return f
+}

@@ -1,0 +1,119 @@
+package core
+
+import "slices"
+
+// progress derives the state of a workflow from its steps. Nothing else sets it.
+func (w *work) progress(wf *Workflow) {
+	to := deriveState(wf)
+	if to == wf.State {
+		return
+	}
+	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, From: string(wf.State), To: string(to), Reason: wf.Cancel})
+	wf.State, wf.dirty = to, true
+	if to.Terminal() {
+		wf.Ended, wf.Reason = w.now.Boot, workflowReason(wf)
+	}
+}
+
+// Derivations is the table by which a workflow's state follows from its steps: the first line that fits.
+var Derivations = []struct {
+	State WorkflowState
+	When  string
+	fits  func(*Workflow) bool
+}{
+	{WfCancelling, "a cancel was asked for and a step has not ended", func(wf *Workflow) bool { return !ended(wf) && wf.Cancel != ReasonNone }},
+	{WfQueued, "no step was dispatched yet", func(wf *Workflow) bool { return !ended(wf) && !started(wf) }},
+	{WfActive, "a step has not ended", func(wf *Workflow) bool { return !ended(wf) }},
+	{WfExpired, "the deadline of the plan has passed", func(wf *Workflow) bool { return wf.Cancel == ReasonDeadlineExceeded }},
+	{WfCancelled, "it was cancelled before its last step ended", func(wf *Workflow) bool { return wf.Cancel != ReasonNone }},
+	{WfFailed, "a step failed under on_failure escalate or abort, or a dependency could not be met", func(wf *Workflow) bool { return hardFailure(wf) }},
+	{WfPartial, "a step failed under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
+	{WfFailed, "a step failed under on_failure continue, none completed", func(wf *Workflow) bool { return anyFailed(wf) }},
+	{WfCancelled, "a step was cancelled on its own", func(wf *Workflow) bool { return anyIn(wf, Cancelled) }},
+	{WfCompleted, "every step completed, was satisfied, or was skipped by its own condition or branch", func(*Workflow) bool { return true }},
+}
+
+func deriveState(wf *Workflow) WorkflowState {
+	for _, d := range Derivations {
+		if d.fits(wf) {
+			return d.State
+		}
+	}
+	panic("internal error: the derivation table has no last line")
+}
+
+func ended(wf *Workflow) bool {
+	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() })
+}
+
+func started(wf *Workflow) bool {
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return s.Attempts > 0 || s.State.Terminal() })
+}
+
+func anyIn(wf *Workflow, states ...StepState) bool {
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return slices.Contains(states, s.State) })
+}
+
+func anyFailed(wf *Workflow) bool  { return anyIn(wf, Failed, TimedOut) }
+func anySuccess(wf *Workflow) bool { return anyIn(wf, Completed, Satisfied) }
+
+// hardFailure: a failure that the plan did not allow for.
+func hardFailure(wf *Workflow) bool {
+	for i := range wf.Steps {
+		switch st := &wf.Steps[i]; {
+		case (st.State == Failed || st.State == TimedOut) && wf.Plan.Steps[i].OnFailure != FailContinue:
+			return true
+		case st.State == Skipped && st.Reason == ReasonWaitEventMissing:
+			return true
+		}
+	}
+	return false
+}
+
+// workflowReason is the first reason that says why it did not complete.
+func workflowReason(wf *Workflow) Reason {
+	if wf.Cancel != ReasonNone {
+		return wf.Cancel
+	}
+	if wf.State == WfCompleted {
+		return ReasonNone
+	}
+	for i := range wf.Steps {
+		switch st := &wf.Steps[i]; st.State {
+		case Failed, TimedOut, Cancelled:
+			return st.Reason
+		case Skipped:
+			if st.Reason == ReasonWaitEventMissing {
+				return st.Reason
+			}
+		}
+	}
+	return ReasonNone
+}
+
+// report sends the result of a terminal workflow.
+func (w *work) report(wf *Workflow) {
+	if wf.State.Terminal() {
+		w.ch.Must = true
+		w.send(Message{Type: MsgResult, Workflow: wf.Plan.Workflow, Result: resultOf(wf)})
+	}
+}
+
+func resultOf(wf *Workflow) *Result {
+	since := func(t Instant) int64 {
+		if t == 0 {
+			return 0
+		}
+		return int64(t - wf.Accepted)
+	}
+	r := &Result{Status: wf.State, Reason: wf.Reason, Uplink: wf.Uplink + 1, ElapsedMS: since(wf.Ended)}
+	for i := range wf.Steps {
+		st := &wf.Steps[i]
+		rep := StepReport{ID: st.ID, State: st.State, Attempts: st.Attempts, Reason: st.Reason, Effects: st.Effects, EndMS: since(st.Ended)}
+		if a := wf.attempt(st.Task); a != nil {
+			rep.StartMS = since(a.At)
+		}
+		r.Steps = append(r.Steps, rep)
+	}
+	return r
+}

@@ -1,0 +1,121 @@
+package taskmanager
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"deviceagent/taskmanager/core"
+)
+
+// ErrStopped says that the Manager does not run any more.
+var ErrStopped = errors.New("task manager stopped")
+
+// Send hands an event over without waiting for its decision: for executors, whose events are answered by nobody. It waits while
+// the inbox is full.
+func (m *Manager) Send(ctx context.Context, ev core.Event) error {
+	return m.put(ctx, request{event: ev})
+}
+
+func (m *Manager) put(ctx context.Context, req request) error {
+	select {
+	case m.inbox <- req:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-m.stopped:
+		return ErrStopped
+	}
+}
+
+func (m *Manager) ask(ctx context.Context, req request) (core.Answer, error) {
+	req.done = make(chan reply, 1)
+	if err := m.put(ctx, req); err != nil {
+		return core.Answer{}, err
+	}
+	select {
+	case r := <-req.done:
+		return r.answer, r.err
+	case <-ctx.Done():
+		return core.Answer{}, context.Cause(ctx)
+	case <-m.stopped:
+		return core.Answer{}, ErrStopped
+	}
+}
+
+// Receive takes one message as bytes and returns when its answer is durable. A bad message is no error: its answer is a refusal
+// with every fault. Errors: the store did not take it ([ErrNotCommitted]), the Manager stopped, ctx ended.
+func (m *Manager) Receive(ctx context.Context, payload []byte, from Source) (core.Answer, error) {
+	ev, err := m.remember(ctx, m.o.Codec.Decode(payload, from))
+	if err != nil {
+		return core.Answer{}, err
+	}
+	return m.ask(ctx, request{event: ev})
+}
+
+// Receipted takes the ids of up messages that the planner has stored.
+func (m *Manager) Receipted(ctx context.Context, ids []core.MessageID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return m.Send(ctx, core.Receipted{Refs: ids})
+}
+
+// remember puts the answer that a natural key was given earlier beside the event, so that the core can give it again.
+func (m *Manager) remember(ctx context.Context, ev core.Event) (core.Event, error) {
+	var key string
+	switch ev := ev.(type) {
+	case core.PlanSubmitted:
+		key = "plan:" + string(ev.Plan.ID) + ":" + strconv.FormatInt(ev.Plan.Revision, 10)
+	case core.ControlReceived:
+		key = "control:" + string(ev.Msg)
+	case core.StepResult:
+		key = "step_result:" + string(ev.Task)
+	default:
+		return ev, nil
+	}
+	mem, ok, err := m.o.Store.Remembered(ctx, key)
+	if err != nil || !ok {
+		if err != nil {
+			return nil, fmt.Errorf("cannot look up %s: %w", key, err)
+		}
+		return ev, nil
+	}
+	var before core.Answer
+	if err := json.Unmarshal(mem.Answer, &before); err != nil {
+		return nil, fmt.Errorf("cannot read the remembered answer of %s: %w", key, err)
+	}
+	switch e := ev.(type) {
+	case core.PlanSubmitted:
+		e.Before, e.HashThen = &before, mem.Hash
+		return e, nil
+	case core.ControlReceived:
+		e.Before, e.HashThen = &before, mem.Hash
+		return e, nil
+	case core.StepResult:
+		e.Before, e.HashThen = &before, mem.Hash
+		return e, nil
+	}
+	return ev, nil
+}
+
+// Inspect lets f read the state between two batches. f must not keep or change anything of it.
+func (m *Manager) Inspect(ctx context.Context, f func(*core.State, core.Now)) error {
+	_, err := m.ask(ctx, request{inspect: f})
+	return err
+}
+
+// Ready is closed when the open work of the last run is back and the first batch is durable.
+func (m *Manager) Ready() <-chan struct{} { return m.ready }
+
+// Turns counts the owner's rounds: it grows as long as the owner lives.
+func (m *Manager) Turns() int64 { return m.turns.Load() }
+
+// Epoch is the store's epoch, StartNo the number of this start.
+func (m *Manager) Epoch() string  { return m.epoch }
+func (m *Manager) StartNo() int64 { return m.startNo }
+
+// SetAside names the records that could not be read at the start.
+func (m *Manager) SetAside() []string { return m.setAside }

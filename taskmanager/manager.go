@@ -1,0 +1,312 @@
+package taskmanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Options are the Manager's parts.
+type Options struct {
+	Store     Store
+	Clock     Clock
+	Executors Executors
+	Codec     Codec
+	Catalog   *catalog.Catalog
+	Log       zerolog.Logger
+	Hold      bool // load and show, dispatch nothing
+}
+
+// Manager is the one goroutine that owns the state, with its inbox.
+type Manager struct {
+	o     Options
+	inbox chan request
+	timer Timer
+
+	cur  *core.State // Run's goroutine only, like all of the next lines
+	seq  int64
+	soft softRows
+	held []request // taken in while a commit was under way
+
+	epoch      string
+	startNo    int64
+	setAside   []string
+	storeAside string
+
+	outbox  outbox
+	watch   watchers
+	turns   atomic.Int64
+	ready   chan struct{}
+	stopped chan struct{}
+	writes  chan write
+	wg      sync.WaitGroup
+	retry   bool // the last commit did not take place: its events wait in held
+}
+
+// request is one thing for the owner: an event, or a look at the state.
+type request struct {
+	event   core.Event
+	inspect func(*core.State, core.Now)
+	done    chan reply // nil: nobody waits
+}
+
+type reply struct {
+	answer core.Answer
+	err    error
+}
+
+// inboxSize bounds what waits for the owner. A sender waits while it is full: executors and the link are slowed down, not lost.
+const inboxSize = 1024
+
+// batchSize bounds one commit, so that a flood cannot keep a stop waiting behind an endless batch.
+const batchSize = 256
+
+// New makes a Manager over a loaded store. It reads the image, and writes nothing before Run.
+func New(ctx context.Context, o Options) (*Manager, error) {
+	img, err := o.Store.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the store: %w", err)
+	}
+	m := &Manager{
+		o: o, inbox: make(chan request, inboxSize), timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
+		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside,
+	}
+	d := DecodeRecords(img.Records)
+	d.Device.Epoch = img.Epoch
+	m.cur = core.NewState(o.Catalog, d.Device)
+	for id, r := range d.Tombs {
+		m.cur.Tombs[id] = r
+	}
+	for _, wf := range d.Workflows {
+		m.cur.Adopt(wf)
+	}
+	m.setAside = d.SetAside
+	m.outbox.init(img.Outbox)
+	m.soft.init()
+	for _, id := range d.SetAside {
+		o.Log.Error().Str("workflow_id", id).Msg("record cannot be read, set aside")
+	}
+	if img.SetAside != "" {
+		o.Log.Error().Str("moved_to", img.SetAside).Msg("damaged store set aside, a new one begun")
+	}
+	return m, nil
+}
+
+// Run owns the state until ctx ends or the store breaks. Stopping changes no step's state: after it the device is as after a power
+// cut. It returns the cause of ctx, or an error that wraps ErrStoreBroken.
+func (m *Manager) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	m.wg.Go(func() { m.writer(work) })
+	defer func() {
+		cancel()
+		m.timer.Stop()
+		m.wg.Wait()
+		close(m.stopped)
+	}()
+	if err := m.apply(ctx, []request{{event: core.Started{StartNo: m.startNo}}}); err != nil {
+		return err
+	}
+	close(m.ready)
+	for {
+		m.turns.Add(1)
+		var first request
+		if len(m.held) > 0 && !m.retry {
+			first = m.held[0]
+			m.held = m.held[1:]
+		} else {
+			select {
+			case first = <-m.inbox:
+			case <-m.timer.C():
+				first = request{event: core.Tick{}}
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if err := m.apply(ctx, m.drain(first)); err != nil {
+			return err
+		}
+	}
+}
+
+// drain takes all that waits, up to one batch: what was held during the last commit first.
+func (m *Manager) drain(first request) []request {
+	batch := make([]request, 0, 8)
+	if m.retry {
+		m.retry = false
+		batch, m.held = append(batch, m.held...), nil
+	}
+	batch = append(batch, first)
+	for len(batch) < batchSize && len(m.held) > 0 {
+		batch, m.held = append(batch, m.held[0]), m.held[1:]
+	}
+	for len(batch) < batchSize {
+		select {
+		case req := <-m.inbox:
+			batch = append(batch, req)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// apply decides a batch, commits it once, and only then adopts, answers and acts.
+func (m *Manager) apply(ctx context.Context, batch []request) error {
+	events := make([]core.Event, 0, len(batch))
+	for _, req := range batch {
+		if req.event != nil {
+			events = append(events, req.event)
+		}
+	}
+	if len(events) > 0 {
+		if err := m.reduce(ctx, batch, events); err != nil {
+			return err
+		}
+	}
+	now := m.now()
+	for _, req := range batch {
+		if req.inspect != nil {
+			req.inspect(m.cur, now)
+			req.done <- reply{}
+		}
+	}
+	m.arm()
+	return nil
+}
+
+func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Event) error {
+	now := m.now()
+	c := core.Reduce(m.cur, now, events)
+	for _, out := range c.Now {
+		m.carry(out)
+	}
+	if !c.Must && !m.soft.overdue(now) {
+		m.seq += int64(len(events))
+		m.soft.add(c, now)
+		if len(c.Workflows) > 0 {
+			m.soft.journal = append(m.soft.journal, m.journal(now, events)...)
+		}
+		m.adopt(c)
+		answer(batch, c, nil)
+		return nil
+	}
+	rows, err := m.batch(c, now, events)
+	if err != nil {
+		return err
+	}
+	switch err := m.commit(ctx, rows); {
+	case err == nil:
+	case errors.Is(err, ErrNotCommitted):
+		m.notCommitted(batch, err)
+		return nil
+	default:
+		m.stopBody()
+		answer(batch, core.Change{}, err)
+		return fmt.Errorf("cannot commit: %w", err)
+	}
+	m.seq += int64(len(events))
+	m.soft.init()
+	m.outbox.add(rows.Outbox, rows.OutboxDone)
+	m.adopt(c)
+	answer(batch, c, nil)
+	for _, out := range c.Outputs {
+		m.carry(out)
+	}
+	return nil
+}
+
+// adopt makes the change the state, and tells those who watch.
+func (m *Manager) adopt(c core.Change) {
+	m.cur = m.cur.With(c)
+	m.outbox.drop(c.Receipted)
+	m.watch.tell(c.Moves)
+	for _, mv := range c.Moves {
+		if mv.Step != "" && mv.Effect == "" {
+			m.o.Log.Debug().Str("workflow_id", string(mv.Workflow)).Str("step_id", string(mv.Step)).Str("from", mv.From).Str("to", mv.To).
+				Str("reason_code", string(mv.Reason)).Str("task_id", string(mv.Task)).Msg("step moved")
+		}
+	}
+}
+
+func (m *Manager) carry(out core.Output) {
+	if _, call := out.(core.Dispatch); call && m.o.Hold {
+		return
+	}
+	m.o.Executors.Carry(out)
+}
+
+// answer gives each waiting sender what its event was told.
+func answer(batch []request, c core.Change, err error) {
+	i := 0
+	for _, req := range batch {
+		if req.event == nil {
+			continue
+		}
+		if req.done != nil {
+			r := reply{err: err}
+			if i < len(c.Answers) && c.Answers[i] != nil {
+				r.answer = *c.Answers[i]
+			}
+			req.done <- r
+		}
+		i++
+	}
+}
+
+// notCommitted: nothing of the batch is on disk. Those who wait are told so; what executors said is kept and tried again.
+func (m *Manager) notCommitted(batch []request, err error) {
+	m.o.Log.Warn().Err(err).Int("events", len(batch)).Msg("batch not committed, will retry")
+	var again []request
+	for _, req := range batch {
+		switch {
+		case req.event == nil:
+		case req.done != nil:
+			req.done <- reply{err: err}
+		default:
+			if _, tick := req.event.(core.Tick); !tick {
+				again = append(again, req)
+			}
+		}
+	}
+	m.held = append(again, m.held...)
+	m.retry = true
+}
+
+// stopBody: the store cannot be trusted any more; nothing may move without a record of it.
+func (m *Manager) stopBody() {
+	for _, out := range core.StopBody(m.cur) {
+		m.carry(out)
+	}
+}
+
+// now reads the clocks once per batch.
+func (m *Manager) now() core.Now {
+	wall, trusted := m.o.Clock.Wall()
+	return core.Now{Boot: core.Instant(m.o.Clock.Boot()), BootID: m.o.Clock.BootID(), WallMS: wall, Trusted: trusted, Seq: m.seq + 1}
+}
+
+// retryMS is the pause before a batch that could not be committed is tried again. Source: a full disk heals in seconds at best.
+const retryMS = 1000
+
+// arm sets the timer to the earliest moment at which time moves something.
+func (m *Manager) arm() {
+	at := int64(m.cur.NextWake())
+	if due := m.soft.due(); due != 0 && (at == 0 || due < at) {
+		at = due
+	}
+	if m.retry {
+		at = m.o.Clock.Boot() + retryMS
+	}
+	if at == 0 {
+		m.timer.Stop()
+		return
+	}
+	m.timer.Reset(at)
+}

@@ -1,0 +1,115 @@
+package taskmanager
+
+import (
+	"slices"
+	"sync"
+
+	"deviceagent/taskmanager/core"
+)
+
+// outbox mirrors the unreceipted rows of the store in memory, in order of sequence.
+type outbox struct {
+	mu      sync.Mutex
+	rows    []OutboxRow
+	changed chan struct{}
+}
+
+func (o *outbox) init(rows []OutboxRow) {
+	o.rows, o.changed = slices.Clone(rows), make(chan struct{}, 1)
+}
+
+func (o *outbox) add(rows []OutboxRow, done []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rows = slices.DeleteFunc(o.rows, func(r OutboxRow) bool { return slices.Contains(done, r.ID) })
+	o.rows = append(o.rows, rows...)
+	if len(rows) > 0 {
+		select {
+		case o.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (o *outbox) drop(ids []core.MessageID) {
+	if len(ids) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rows = slices.DeleteFunc(o.rows, func(r OutboxRow) bool { return slices.Contains(ids, core.MessageID(r.ID)) })
+}
+
+// floor is the lowest unreceipted sequence; next where there is none.
+func (o *outbox) floor(next int64) int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.rows) == 0 {
+		return next
+	}
+	return o.rows[0].Seq
+}
+
+// Pending lists unreceipted rows, oldest first, at most n.
+func (m *Manager) Pending(n int) []OutboxRow {
+	m.outbox.mu.Lock()
+	defer m.outbox.mu.Unlock()
+	return slices.Clone(m.outbox.rows[:min(n, len(m.outbox.rows))])
+}
+
+// Changed receives after rows were added.
+func (m *Manager) Changed() <-chan struct{} { return m.outbox.changed }
+
+// watchers tells moves to those who look on. It never waits for them: one that is slow misses moves, and is told how many.
+type watchers struct {
+	mu   sync.Mutex
+	list map[*Watch]bool
+}
+
+// Watch is one onlooker. Missed counts moves that it was too slow for since the last one that it got.
+type Watch struct {
+	C      chan core.Move
+	mu     sync.Mutex
+	missed int
+}
+
+// Missed gives and clears the number of lost moves.
+func (w *Watch) Missed() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.missed
+	w.missed = 0
+	return n
+}
+
+func (w *watchers) tell(moves []core.Move) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for on := range w.list {
+		for _, mv := range moves {
+			select {
+			case on.C <- mv:
+			default:
+				on.mu.Lock()
+				on.missed++
+				on.mu.Unlock()
+			}
+		}
+	}
+}
+
+// Watch begins to tell moves; call the returned function to end it.
+func (m *Manager) Watch() (*Watch, func()) {
+	on := &Watch{C: make(chan core.Move, 256)}
+	m.watch.mu.Lock()
+	defer m.watch.mu.Unlock()
+	if m.watch.list == nil {
+		m.watch.list = map[*Watch]bool{}
+	}
+	m.watch.list[on] = true
+	return on, func() {
+		m.watch.mu.Lock()
+		defer m.watch.mu.Unlock()
+		delete(m.watch.list, on)
+	}
+}

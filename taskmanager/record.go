@@ -1,0 +1,163 @@
+package taskmanager
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"deviceagent/taskmanager/core"
+)
+
+// Items of a workflow's records. A step is "s:" and its id, an attempt "a:" and its task id.
+const (
+	itemHead    = ""
+	itemPlan    = "p"
+	itemStep    = "s:"
+	itemAttempt = "a:"
+	itemDevice  = "device" // in the device-wide workflow ""
+	itemTomb    = "tomb:"
+)
+
+var (
+	encMode = must(cbor.CoreDetEncOptions().EncMode())
+	decMode = must(cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode())
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return v
+}
+
+// encode makes the bytes of a record. Our own types always encode: a failure is our bug.
+func encode(v any) []byte { return must(encMode.Marshal(v)) }
+
+// rowsOf encodes the named items of a workflow.
+func rowsOf(wf *core.Workflow, items []string) []Record {
+	id := string(wf.Plan.Workflow)
+	closed := wf.State.Terminal() && !slices.ContainsFunc(wf.Attempts, func(a core.Attempt) bool { return a.State != core.Ended })
+	var out []Record
+	for _, item := range items {
+		r := Record{Workflow: id, Item: item, Closed: closed}
+		switch {
+		case item == itemHead:
+			r.Body = encode(wf)
+		case item == itemPlan:
+			r.Body = encode(wf.Plan)
+		case strings.HasPrefix(item, itemStep):
+			r.Body = encode(wf.Steps[wf.Plan.Lookup(core.StepID(item[len(itemStep):]))])
+		case strings.HasPrefix(item, itemAttempt):
+			i := slices.IndexFunc(wf.Attempts, func(a core.Attempt) bool { return string(a.Task) == item[len(itemAttempt):] })
+			r.Body = encode(wf.Attempts[i])
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// dirtyItems names the rows of a workflow that a change made differ from the stored ones. The head of a terminal workflow goes
+// with every change: it is the head that says that the workflow is closed.
+func dirtyItems(wf *core.Workflow) []string {
+	head, plan, steps, attempts := wf.Rows()
+	var items []string
+	if head || wf.State.Terminal() {
+		items = append(items, itemHead)
+	}
+	if plan {
+		items = append(items, itemPlan)
+	}
+	for _, i := range steps {
+		items = append(items, itemStep+string(wf.Steps[i].ID))
+	}
+	for _, i := range attempts {
+		items = append(items, itemAttempt+string(wf.Attempts[i].Task))
+	}
+	return items
+}
+
+// Decoded is what the records of a store say.
+type Decoded struct {
+	Device    core.Device
+	Workflows []*core.Workflow
+	Tombs     map[core.WorkflowID]core.Reason
+	SetAside  []string // workflows whose records cannot be read: left where they are, reported
+}
+
+// DecodeRecords rebuilds workflows from their rows. A workflow that cannot be read does not stop the others.
+func DecodeRecords(records []Record) Decoded {
+	d := Decoded{Tombs: map[core.WorkflowID]core.Reason{}}
+	byWorkflow := map[string]map[string][]byte{}
+	for _, r := range records {
+		if byWorkflow[r.Workflow] == nil {
+			byWorkflow[r.Workflow] = map[string][]byte{}
+		}
+		byWorkflow[r.Workflow][r.Item] = r.Body
+	}
+	for id, rows := range byWorkflow {
+		if id == "" {
+			d.device(rows)
+			continue
+		}
+		wf, err := decodeWorkflow(rows)
+		if err != nil {
+			d.SetAside = append(d.SetAside, id)
+			continue
+		}
+		d.Workflows = append(d.Workflows, wf)
+	}
+	slices.SortFunc(d.Workflows, func(a, b *core.Workflow) int { return int(a.Rank - b.Rank) })
+	slices.Sort(d.SetAside)
+	return d
+}
+
+func (d *Decoded) device(rows map[string][]byte) {
+	for item, body := range rows {
+		switch {
+		case item == itemDevice:
+			if decMode.Unmarshal(body, &d.Device) != nil {
+				d.SetAside = append(d.SetAside, itemDevice)
+			}
+		case strings.HasPrefix(item, itemTomb):
+			d.Tombs[core.WorkflowID(item[len(itemTomb):])] = core.Reason(body)
+		}
+	}
+}
+
+func decodeWorkflow(rows map[string][]byte) (*core.Workflow, error) {
+	wf, plan := &core.Workflow{}, &core.Plan{}
+	if err := decMode.Unmarshal(rows[itemHead], wf); err != nil {
+		return nil, fmt.Errorf("cannot read workflow head: %w", err)
+	}
+	if err := decMode.Unmarshal(rows[itemPlan], plan); err != nil {
+		return nil, fmt.Errorf("cannot read plan: %w", err)
+	}
+	wf.Plan = plan
+	for _, spec := range plan.Steps {
+		var st core.Step
+		if err := decMode.Unmarshal(rows[itemStep+string(spec.ID)], &st); err != nil {
+			return nil, fmt.Errorf("cannot read step %s: %w", spec.ID, err)
+		}
+		wf.Steps = append(wf.Steps, st)
+	}
+	for item, body := range rows {
+		if !strings.HasPrefix(item, itemAttempt) {
+			continue
+		}
+		var a core.Attempt
+		if err := decMode.Unmarshal(body, &a); err != nil || a.Step < 0 || a.Step >= len(wf.Steps) {
+			return nil, fmt.Errorf("cannot read attempt %s: %w", item, err)
+		}
+		wf.Attempts = append(wf.Attempts, a)
+	}
+	slices.SortFunc(wf.Attempts, func(a, b core.Attempt) int {
+		if a.Seq != b.Seq {
+			return int(a.Seq - b.Seq)
+		}
+		return strings.Compare(string(a.Task), string(b.Task))
+	})
+	return wf, nil
+}
