@@ -3,7 +3,6 @@ package robot_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
-	"deviceagent/executors"
 	"deviceagent/executors/socket"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
@@ -26,115 +24,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// agent is the agent's half: the real socket server, with a list for a core.
-type agent struct {
-	server *socket.Server
-	dead   bool // the daemon is not there: connections are refused
-
-	mu       sync.Mutex
-	binding  executors.Binding
-	instance []string // of each registration
-	down     int
-	heard    []core.Event
-	stop     []context.CancelFunc // of each connection
-}
-
-func newAgent() *agent {
-	a := &agent{}
-	a.server = socket.NewServer(socket.Options{Registry: a, Sink: a.sink, Log: zerolog.Nop()})
-	return a
-}
-
-func (a *agent) sink(_ context.Context, ev core.Event) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.heard = append(a.heard, ev)
-	return nil
-}
-
-func (a *agent) Add(_ core.ServiceID, instance string, _ []catalog.Method, _ []catalog.ContextKey, b executors.Binding) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.binding, a.instance = b, append(a.instance, instance)
-	return true
-}
-
-func (a *agent) Remove(core.ServiceID, string, core.Reason) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.down++
-}
-
-// dial is the executor socket, in memory.
-func (a *agent) dial(ctx context.Context) (net.Conn, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.dead {
-		return nil, errors.New("connection refused")
-	}
-	ours, theirs := net.Pipe()
-	ctx, cancel := context.WithCancel(ctx)
-	a.stop = append(a.stop, cancel)
-	go a.server.ServeConn(ctx, ours)
-	return theirs, nil
-}
-
-func (a *agent) setDead(dead bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.dead = dead
-	if dead {
-		for _, stop := range a.stop {
-			stop()
-		}
-	}
-}
-
-func (a *agent) call() executors.Binding {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.binding
-}
-
-func (a *agent) events() []core.Event {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.heard)
-}
-
-// saw says whether an event of the catalog came, and how often.
-func (a *agent) saw(name catalog.EventName, task core.TaskID) (n int) {
-	for _, ev := range a.events() {
-		if o, ok := ev.(core.Observed); ok && o.Event == name && o.Task == task {
-			n++
-		}
-	}
-	return n
-}
-
-func (a *agent) ended(task core.TaskID) (out []core.Outcome) {
-	for _, ev := range a.events() {
-		if e, ok := ev.(core.TaskEnded); ok && e.Task == task {
-			out = append(out, e.Outcome)
-		}
-	}
-	return out
-}
-
-// context is the last value said of a key.
-func (a *agent) context(key catalog.ContextKey) (v any) {
-	for _, ev := range a.events() {
-		if c, ok := ev.(core.ContextRead); ok {
-			for _, val := range c.Values {
-				if val.Key == key {
-					v = val.Value
-				}
-			}
-		}
-	}
-	return v
-}
 
 // inBubble runs a robot against an agent in virtual time and then stops both.
 func inBubble(t *testing.T, opt robot.Options, do func(t *testing.T, a *agent, r *robot.Robot)) {
@@ -257,6 +146,15 @@ func TestRestartIsANewInstanceWithTheOldMemory(t *testing.T) {
 		if a.saw("movement.failed", "t1") != 0 || len(a.ended("t1")) != 0 {
 			t.Fatal("a service that dies says nothing")
 		}
+		for _, ev := range a.events() {
+			if c, ok := ev.(core.ContextRead); ok && len(c.Values) < len(home.Keys()) {
+				for _, v := range c.Values {
+					if v.Key == "movement.is_moving" && v.Value == false {
+						t.Fatal("a service that dies says that the wheels rest")
+					}
+				}
+			}
+		}
 	})
 }
 
@@ -313,6 +211,11 @@ func TestStopsAndFaultsOverTheSocket(t *testing.T) {
 		}
 		if got := dispatch(t, a, "t3", "setMoveTo", kitchen); !got.Unknown {
 			t.Fatalf("a deaf service answered %+v", got)
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if v, err := a.call().Read(short, []catalog.ContextKey{"movement.location"}); err == nil {
+			t.Fatalf("a deaf service was read: %+v", v)
 		}
 		if err := r.Command("mend"); err != nil {
 			t.Fatal(err)
