@@ -302,3 +302,33 @@ func TestCancel(t *testing.T) {
 	p := r.must(http.StatusConflict, "POST", "/v1/workflows/"+id+"/cancel", `{}`)
 	want(t, p, "code", "already_terminal")
 }
+
+func TestTurnThatCancelsEverything(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	d := r.device("rb-1", "e1")
+	unsent := r.turn("rb-1", "go")["workflow_id"].(string)
+	a := r.turn("rb-1", "stop all")
+	want(t, a, "dispatched", true)
+	want(t, r.workflow(unsent), "reason_code", "cancelled_before_sent")
+	d.hello("1.1")
+	c := d.next(wire.TypeControl)
+	if c.Control.Scope != "all" || c.ID != a["correlation"].(object)["control_id"] || c.Corr.TurnID != a["turn_id"] {
+		t.Errorf("control is %+v, id %s", *c.Control, c.ID)
+	}
+	d.say(d.ack(c, ""))
+
+	r.turn("rb-1", "go now")
+	c, plan := d.next(wire.TypeControl), d.next(wire.TypePlan)
+	if plan.Seq != c.Seq+1 || plan.SentAt <= c.SentAt {
+		t.Errorf("the plan (seq %d, %s) does not follow its cancel (seq %d, %s)", plan.Seq, plan.SentAt, c.Seq, c.SentAt)
+	}
+	d.status(false, "1.1", "")
+	d.sync("1.1")
+	r.clock.advance(defaultTTL + expiryGrace)
+	r.tick()
+	d.hello("1.2")
+	if came, _ := d.sync("1.2"); len(came) != 0 {
+		t.Errorf("%s was sent long after the words", came[0].Type)
+	}
+}

@@ -411,9 +411,14 @@ func (canned) Plan(_ context.Context, in turn.Input) (turn.Decision, error) {
 	d := turn.Decision{TurnMode: "singleton", OwnerSelection: turn.DEF, TTSResponse: "hello", ModelCalls: 0}
 	switch {
 	case strings.HasPrefix(in.Text, "go"):
+		if in.Text == "go now" {
+			d.Control = &wire.Control{Verb: "cancel", Scope: "all", RequestedBy: "user"}
+		}
 		d.OwnerSelection, d.TTSResponse, d.ModelCalls = turn.ODL, "on my way", 1
 		d.Steps = []turn.Step{{ID: "s1", Route: turn.ODL, ExecutionTarget: "device", TaskMethod: "setMoveTo",
 			Params: wire.Object{"position": {V: "거실"}}}}
+	case in.Text == "stop all":
+		d.OwnerSelection, d.Control = turn.ODL, &wire.Control{Verb: "cancel", Scope: "all", RequestedBy: "user", Reason: in.Text}
 	case in.Text == "where":
 		d.OwnerSelection, d.AskFollowUp, d.MissingSlots = turn.ODL, true, []string{"position"}
 		d.Steps = []turn.Step{{ID: "s1", Route: turn.ODL, ExecutionTarget: "device", TaskMethod: "setMoveTo"}}

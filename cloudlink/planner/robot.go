@@ -269,6 +269,11 @@ func (s *Server) linkChanged(ctx context.Context, up bool) error {
 	if !up {
 		return nil
 	}
+	select {
+	case <-s.ready:
+	default:
+		close(s.ready)
+	}
 	for _, id := range s.robotIDs() {
 		s.robots[id].forgetSends()
 		if err := s.pump(ctx, id); err != nil {

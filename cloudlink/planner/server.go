@@ -19,6 +19,7 @@ type Server struct {
 
 	requests chan request
 	done     chan struct{} // closed when Run's loop has ended: nobody takes requests any more
+	ready    chan struct{} // closed at the first subscription
 	linkOpen atomic.Bool   // for /readyz; written by Run's goroutine
 	running  atomic.Bool
 
@@ -42,12 +43,15 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
 	}
 	s := &Server{
-		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}),
+		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[string][]string{},
 	}
 	s.link = newLink(&s.opt)
 	return s, nil
 }
+
+// Ready is closed when the server has subscribed to the devices' topics for the first time and answers HTTP.
+func (s *Server) Ready() <-chan struct{} { return s.ready }
 
 // Run serves until ctx ends (then it returns nil) or a promise is broken: the store failed, or HTTP could not be served. It
 // returns when all that it started has stopped.

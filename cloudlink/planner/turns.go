@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"deviceagent/bridge/wire"
@@ -47,7 +48,8 @@ type correlation struct {
 	TurnID     string `json:"turn_id"`
 	WorkflowID string `json:"workflow_id,omitempty"`
 	PlanID     string `json:"plan_id,omitempty"`
-	MessageID  string `json:"message_id,omitempty"`
+	MessageID  string `json:"message_id,omitempty"` // of the plan
+	ControlID  string `json:"control_id,omitempty"` // of the control, as in "다 그만"
 }
 
 const (
@@ -101,7 +103,7 @@ func (s *Server) postTurn(req *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.keepTurn(req.Context(), row, answer, plan)
+	return s.keepTurn(req.Context(), row, answer, s.messages(&answer, plan, ask))
 }
 
 func (r turnRequest) sum() string {
@@ -170,11 +172,30 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 		return a, nil, p
 	}
 	a.Requests = nonNil(plan.Requests)
-	if ask.Dispatch != nil && !*ask.Dispatch {
-		return a, nil, nil
-	}
-	a.Dispatched, a.WorkflowID, a.PlanID = true, plan.Workflow.CloudWorkflowID, plan.Workflow.PlanID
 	return a, plan, nil
+}
+
+// messages makes what goes to the device, in order: first a control, then the plan. The plan is said a moment later, since a
+// cancel of everything refuses what was not sent after it.
+func (s *Server) messages(a *turnAnswer, plan *wire.Plan, ask turnRequest) (out []wire.Envelope) {
+	if ask.Dispatch != nil && !*ask.Dispatch {
+		return nil
+	}
+	if c := a.Decision.Control; c != nil {
+		env := s.envelope(ask.DeviceID, wire.TypeControl)
+		env.Control, env.Corr = c, wire.Corr{TurnID: a.TurnID}
+		a.Correlation.ControlID = env.ID
+		out = append(out, env)
+	}
+	if plan != nil {
+		env := s.planEnvelope(ask.DeviceID, *plan)
+		env.SentAt = stamp(s.opt.Now().Add(time.Millisecond))
+		a.WorkflowID, a.PlanID = env.Corr.WorkflowID, env.Corr.PlanID
+		a.Correlation.WorkflowID, a.Correlation.PlanID, a.Correlation.MessageID = a.WorkflowID, a.PlanID, env.ID
+		out = append(out, env)
+	}
+	a.Dispatched = len(out) > 0
+	return out
 }
 
 func planningFailed(turnID, code string, err error) error {
@@ -211,13 +232,8 @@ func (s *Server) roomsOf(ctx context.Context, device string) (rooms []wire.Room,
 	return rooms, nil
 }
 
-// keepTurn keeps the turn, and its plan if there is one, in one transaction. What a repeat that ran beside it has kept stands.
-func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, plan *wire.Plan) (int, any, error) {
-	var env wire.Envelope
-	if plan != nil {
-		env = s.planEnvelope(row.DeviceID, *plan)
-		a.Correlation = correlation{TurnID: row.ID, WorkflowID: a.WorkflowID, PlanID: a.PlanID, MessageID: env.ID}
-	}
+// keepTurn keeps the turn and what it sends in one transaction. What a repeat that ran beside it has kept stands.
+func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, send []wire.Envelope) (int, any, error) {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot keep answer: %w", err)
@@ -230,8 +246,12 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, pla
 			out = old
 			return err
 		}
-		if plan != nil {
-			if err := s.queuePlan(tx, env); err != nil {
+		for _, env := range send {
+			put := s.queuePlan
+			if env.Control != nil {
+				put = s.queueControl
+			}
+			if err := put(tx, env); err != nil {
 				return err
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/store"
@@ -172,93 +171,4 @@ func (v *workflowView) addModelCalls(tx *store.Tx) error {
 		v.ModelCalls += r.Counters.ModelCalls
 	}
 	return nil
-}
-
-// cancelRequest says why. RequestedBy is shown on the device.
-type cancelRequest struct {
-	Reason      string `json:"reason"`
-	RequestedBy string `json:"requested_by"` // default: operator
-}
-
-type cancelAnswer struct {
-	WorkflowID string `json:"workflow_id"`
-	ControlID  string `json:"control_id,omitempty"`
-	State      string `json:"state"` // requested: the device will answer; withdrawn: the plan had never been sent
-}
-
-const maxReason = 1024 // bytes
-
-func (s *Server) postCancel(req *http.Request) (int, any, error) {
-	id, err := pathID(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	ask := cancelRequest{RequestedBy: "operator"}
-	if err := readBody(req, controlBytes, &ask); err != nil {
-		return 0, nil, err
-	}
-	if len(ask.Reason) > maxReason || len(ask.RequestedBy) > maxReason {
-		return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_cancel", Title: "the reason is too long"}
-	}
-	device, err := s.deviceOf(req, id)
-	if err != nil {
-		return 0, nil, err
-	}
-	out := cancelAnswer{WorkflowID: id, State: "requested"}
-	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.cancel(tx, device, ask, &out) })
-	if err != nil {
-		return 0, nil, err
-	}
-	s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: "cancel " + out.State})
-	return http.StatusAccepted, out, nil
-}
-
-func (s *Server) deviceOf(req *http.Request, workflow string) (device string, err error) {
-	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) error {
-		w, err := tx.Workflow(workflow)
-		device = w.DeviceID
-		return err
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return "", notFound("workflow", workflow)
-	}
-	return device, err
-}
-
-// cancel withdraws what was surely never sent, and asks the device to stop the rest: a plan and then its cancel would move the
-// robot for a moment. One unanswered cancel is enough.
-func (s *Server) cancel(tx *store.Tx, device string, ask cancelRequest, out *cancelAnswer) error {
-	w, err := tx.Workflow(out.WorkflowID)
-	if err != nil {
-		return fmt.Errorf("cannot find workflow %s: %w", out.WorkflowID, err)
-	}
-	if w.Status != "" {
-		return &problem{Status: http.StatusConflict, Code: "already_terminal", Title: "the device has closed this workflow", Detail: w.Status}
-	}
-	rows, err := tx.DownOf(w.ID)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows {
-		if row.Type == string(wire.TypeControl) && row.State.Open() {
-			out.ControlID = row.ID
-			return nil
-		}
-		if row.State != store.Queued {
-			continue
-		}
-		row.State, row.ReasonCode = store.Expired, "cancelled_before_sent"
-		if err := tx.PutDown(row); err != nil {
-			return err
-		}
-	}
-	if !slices.ContainsFunc(rows, func(d store.Down) bool { return d.FirstSentAt != 0 }) {
-		out.State = "withdrawn"
-		return nil
-	}
-	env := s.envelope(device, wire.TypeControl)
-	env.Corr = wire.Corr{WorkflowID: w.ID, PlanID: w.PlanID}
-	env.Control = &wire.Control{Verb: "cancel", Scope: "workflow", Target: w.ID, RequestedBy: ask.RequestedBy, Reason: ask.Reason}
-	out.ControlID = env.ID
-	return s.queue(tx, env, 0)
 }
