@@ -16,7 +16,7 @@ import (
 
 func TestRawPlanIsRefusedWithAllFaults(t *testing.T) {
 	r := newRig(t)
-	r.check = func(p wire.Plan) []wire.Fault {
+	r.check = func(p wire.Plan, _ []wire.Room) []wire.Fault {
 		var faults []wire.Fault
 		for i, q := range p.Requests {
 			if q.TaskMethod != "setMoveTo" {

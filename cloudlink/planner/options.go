@@ -37,8 +37,9 @@ type Options struct {
 	Planner Planner
 	// Compile turns the device steps of a decision into a plan, by the catalog only.
 	Compile func(turn.Input, turn.Decision, IDs) (*wire.Plan, error)
-	// Check names all faults of a plan against the catalog; nil: only the shape is checked here, the rest by the device.
-	Check func(wire.Plan) []wire.Fault
+	// Check names all faults of a plan against the catalog, with the rooms that the device reported (none: the catalog's). Nil:
+	// only the shape is checked here, the rest by the device.
+	Check func(wire.Plan, []wire.Room) []wire.Fault
 
 	// Dial opens the byte stream to the broker; called once per connection.
 	Dial     func(context.Context) (net.Conn, error)

@@ -34,7 +34,11 @@ func (s *Server) postPlan(req *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if faults := s.check(plan); checked && len(faults) > 0 {
+	rooms, err := s.roomsOf(req.Context(), device)
+	if err != nil {
+		return 0, nil, err
+	}
+	if faults := s.check(plan, rooms); checked && len(faults) > 0 {
 		return 0, nil, refusedPlan(faults)
 	}
 	env := s.planEnvelope(device, plan)

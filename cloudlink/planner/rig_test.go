@@ -45,7 +45,7 @@ type rig struct {
 	ticks  chan time.Time
 	wrap   func(Store) Store
 	token  Secret
-	check  func(wire.Plan) []wire.Fault
+	check  func(wire.Plan, []wire.Room) []wire.Fault
 
 	url    string
 	cancel context.CancelFunc

@@ -166,9 +166,9 @@ func refusedPlan(faults []wire.Fault) *problem {
 		Detail: fmt.Sprintf("%d faults", len(faults)), Hint: "with ?check=false the device judges a well-formed plan instead"}
 }
 
-func (s *Server) check(plan wire.Plan) []wire.Fault {
+func (s *Server) check(plan wire.Plan, rooms []wire.Room) []wire.Fault {
 	if s.opt.Check == nil {
 		return nil
 	}
-	return s.opt.Check(plan)
+	return s.opt.Check(plan, rooms)
 }

@@ -166,7 +166,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	if err != nil || plan == nil {
 		return a, nil, planningFailed(row.ID, "cannot_compile", err)
 	}
-	if faults := s.check(*plan); len(faults) > 0 {
+	if faults := s.check(*plan, in.Rooms); len(faults) > 0 {
 		p := refusedPlan(faults)
 		p.TurnID, p.Hint = row.ID, "the planner's own plan does not fit the catalog"
 		return a, nil, p

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+)
+
+type dialFunc func(context.Context) (net.Conn, error)
+
+// dialer makes the dial of a broker's URL: mqtt:// or tcp:// in clear, mqtts:// or ssl:// with TLS (1.2 at least). No proxy
+// variable is looked at.
+func dialer(broker, caFile string) (dialFunc, error) {
+	u, err := url.Parse(broker)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("cannot use broker %q: want embedded, mqtt://host:port or mqtts://host:port", broker)
+	}
+	if u.User != nil {
+		return nil, errors.New("cannot use broker: a password does not belong into its URL; use --broker-user and --broker-password-file")
+	}
+	switch u.Scheme {
+	case "mqtt", "tcp":
+		return plainDial(withPort(u, "1883")), nil
+	case "mqtts", "ssl", "tls":
+		conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}
+		if conf.RootCAs, err = roots(caFile); err != nil {
+			return nil, err
+		}
+		d := &tls.Dialer{Config: conf}
+		addr := withPort(u, "8883")
+		return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }, nil
+	}
+	return nil, fmt.Errorf("cannot use broker %q: unknown scheme %s", broker, u.Scheme)
+}
+
+func plainDial(addr string) dialFunc {
+	return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) }
+}
+
+func withPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// roots reads the certificates to trust; nil: the system's.
+func roots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read broker certificates: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("cannot read broker certificates: none in %s", file)
+	}
+	return pool, nil
+}

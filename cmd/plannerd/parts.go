@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"deviceagent/bridge"
+	"deviceagent/bridge/catalogfile"
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/rules"
+	defaults "deviceagent/packaging/catalog"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// parts makes what the endpoint is given: the catalog, the rules planner over it, and the secrets.
+func parts(s settings) (planner.Options, error) {
+	var files fs.FS = defaults.Files
+	if s.catalog != "" {
+		files = os.DirFS(s.catalog)
+	}
+	cat, words, err := catalogfile.Load(files)
+	if err != nil {
+		return planner.Options{}, fmt.Errorf("cannot use catalog: %w", err)
+	}
+	token, err := secret(s.tokenFile)
+	if err != nil {
+		return planner.Options{}, err
+	}
+	password, err := secret(s.brokerPass)
+	if err != nil {
+		return planner.Options{}, err
+	}
+	return planner.Options{
+		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
+		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
+	}, nil
+}
+
+// checker checks plans as the device will, with the rooms that it reported.
+func checker(cat *catalog.Catalog) func(wire.Plan, []wire.Room) []wire.Fault {
+	return func(plan wire.Plan, rooms []wire.Room) []wire.Fault {
+		_, faults := bridge.CheckPlan(withRooms(cat, rooms), &plan)
+		var out []wire.Fault
+		for _, f := range faults {
+			out = append(out, wire.Fault{Path: f.Path, ReasonCode: string(f.Reason), Message: f.Message})
+		}
+		return out
+	}
+}
+
+// withRooms is the catalog with the rooms of one device; the rest is shared and only read.
+func withRooms(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
+	if len(rooms) == 0 {
+		return cat
+	}
+	own := *cat
+	own.Rooms = nil
+	for _, r := range rooms {
+		own.Rooms = append(own.Rooms, catalog.Room{ID: catalog.RoomID(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
+	}
+	return &own
+}

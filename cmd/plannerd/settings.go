@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+)
+
+// settings are the flags.
+type settings struct {
+	listen       string
+	tokenFile    string
+	broker       string
+	brokerListen string
+	brokerUser   string
+	brokerPass   string
+	brokerCA     string
+	db           string
+	catalog      string
+	allowJSON    bool
+	logLevel     string
+	readyFD      int
+}
+
+const embedded = "embedded"
+
+func (s *settings) flags(f *pflag.FlagSet) {
+	f.SortFlags = false
+	f.StringVar(&s.listen, "listen", "127.0.0.1:8088", "address of HTTP; port 0 takes a free one")
+	f.StringVar(&s.tokenFile, "token-file", "", "file with the bearer token; needed to listen beyond this machine")
+	f.StringVar(&s.broker, "broker", embedded, "embedded (a lab on this machine), mqtt://host:port or mqtts://host:port")
+	f.StringVar(&s.brokerListen, "broker-listen", "127.0.0.1:1883", "address of the embedded broker, on loopback; port 0 takes a free one")
+	f.StringVar(&s.brokerUser, "broker-user", "", "user name at the broker")
+	f.StringVar(&s.brokerPass, "broker-password-file", "", "file with the password at the broker")
+	f.StringVar(&s.brokerCA, "broker-ca", "", "PEM file of certificates to trust for mqtts:// (default: the system's)")
+	f.StringVar(&s.db, "db", "planner.db", "database file; its folder must exist")
+	f.StringVar(&s.catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
+	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
+	f.StringVar(&s.logLevel, "log-level", "info", "error, warn, info or debug")
+	f.IntVar(&s.readyFD, "ready-fd", 1, "file descriptor that gets the line \"ready http=… mqtt=…\"")
+}
+
+var logLevels = map[string]zerolog.Level{"error": zerolog.ErrorLevel, "warn": zerolog.WarnLevel, "info": zerolog.InfoLevel, "debug": zerolog.DebugLevel}
+
+// validate names all faults.
+func (s *settings) validate() error {
+	var errs []error
+	if _, ok := logLevels[s.logLevel]; !ok {
+		errs = append(errs, fmt.Errorf("--log-level %q: want error, warn, info or debug", s.logLevel))
+	}
+	if s.readyFD < 0 {
+		errs = append(errs, fmt.Errorf("--ready-fd %d: want 0 or more", s.readyFD))
+	}
+	if s.db == "" {
+		errs = append(errs, errors.New("--db is empty"))
+	}
+	if s.broker != embedded {
+		if _, err := dialer(s.broker, ""); err != nil {
+			errs = append(errs, fmt.Errorf("--broker: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// secret reads a secret from a file, if one is named. Others must not be able to read it.
+func secret(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", fmt.Errorf("cannot read secret: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("cannot use secret %s: others may read it (mode %04o); chmod 600", file, info.Mode().Perm())
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("cannot read secret: %w", err)
+	}
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return "", fmt.Errorf("cannot use secret %s: it is empty", file)
+	}
+	return text, nil
+}
