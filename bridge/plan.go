@@ -170,10 +170,7 @@ func (k *checker) deviceStep(s *core.StepSpec, r *wire.Request) {
 	op := res.Operation
 	s.Args, s.Call = res.Args, res.Call
 	s.Resources, s.Stops, s.MovesBody = op.Resources, op.Stops, op.MovesBody
-	s.Op = core.Facts{
-		Service: core.ServiceID(op.Binding.Name), AckMS: op.AckMS, StopMS: op.StopMS, Redo: op.Redo, Probe: op.Probe, ReadOnly: op.ReadOnly,
-		Cancel: op.Cancel, HasOutput: len(op.Output) > 0, Prerequisites: op.Prerequisites, DoneEvidence: op.DoneEvidence, DoneConfidence: op.DoneConfidence,
-	}
+	s.Op = core.FactsOf(op)
 	if op.HumanPaced && r.TimeoutMS == 0 {
 		s.TimeoutMS = 0
 	} else {
@@ -238,8 +235,8 @@ func (k *checker) standIn(p catalog.Param) any {
 }
 
 func (k *checker) effects(s *core.StepSpec, r *wire.Request, op catalog.Operation) {
-	s.Effects = op.Effects
-	if len(r.RequiredEffects) > 0 {
+	s.Effects, s.Named = core.EffectsOf(op), len(r.RequiredEffects) > 0
+	if s.Named {
 		s.Effects = nil
 	}
 	provided := op.AllEffects()
@@ -256,9 +253,6 @@ func (k *checker) effects(s *core.StepSpec, r *wire.Request, op catalog.Operatio
 		default:
 			s.Effects = append(s.Effects, id)
 		}
-	}
-	if len(s.Effects) == 0 && op.DoneEvidence != nil {
-		s.Effects = []catalog.EffectID{""}
 	}
 	if len(s.Effects) == 0 && op.MovesBody {
 		k.here("taskMethod", ReasonEffectNoProvider, "%s moves the body and nothing would prove that it is done", s.Method)

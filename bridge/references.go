@@ -51,9 +51,9 @@ func (k *checker) token(text string) (catalog.Method, map[string]any, bool) {
 		k.here("token_text", core.ReasonUnsupported, "a step is one call, this text has %d", len(calls))
 		return "", nil, false
 	}
-	m, ok := k.cat.Tokens[calls[0].Name]
+	m, ok := k.cat.Tokens["sk_"+calls[0].Name]
 	if !ok {
-		k.here("token_text", ReasonUnknownToken, "%s is not in the token table", calls[0].Name)
+		k.here("token_text", ReasonUnknownToken, "sk_%s is not in the token table", calls[0].Name)
 		return "", nil, false
 	}
 	params := map[string]any{}

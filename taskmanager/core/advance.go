@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -219,7 +220,7 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	if !w.conditions(wf, i) {
 		return
 	}
-	args, call, err := w.inputs(wf, spec)
+	args, call, err := w.inputs(wf, i)
 	if err != "" {
 		w.fail(wf, i, Failed, ReasonInputInvalid)
 		wf.Steps[i].Detail = err
@@ -290,19 +291,18 @@ func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
 	}
 }
 
-// inputs fills parameters from outputs of earlier steps. The result is checked like any argument.
-func (w *work) inputs(wf *Workflow, spec *StepSpec) (args, call Values, fault string) {
+// inputs fills parameters from outputs of earlier steps. The result is checked like any argument, and chooses its variant anew.
+func (w *work) inputs(wf *Workflow, i int) (args, call Values, fault string) {
+	spec := &wf.Plan.Steps[i]
 	if len(spec.InputFrom) == 0 {
 		return nil, spec.Call, ""
 	}
 	given := make(Values, len(spec.Call)+len(spec.InputFrom))
-	for k, v := range spec.Call {
-		given[k] = v
-	}
-	for param, path := range spec.InputFrom {
-		v, av := wf.output(path)
+	maps.Copy(given, spec.Call)
+	for _, param := range slices.Sorted(maps.Keys(spec.InputFrom)) {
+		v, av := wf.output(spec.InputFrom[param])
 		if av != condition.Fresh {
-			return nil, nil, fmt.Sprintf("%s: %s is %s", param, path, av)
+			return nil, nil, fmt.Sprintf("%s: %s is %s", param, spec.InputFrom[param], av)
 		}
 		given[param] = v
 	}
@@ -317,10 +317,31 @@ func (w *work) inputs(wf *Workflow, spec *StepSpec) (args, call Values, fault st
 		}
 		return nil, nil, strings.Join(parts, "; ")
 	}
-	if !slices.Equal(res.Operation.Resources, spec.Resources) {
-		return nil, nil, "the inputs change which resources the operation needs"
+	return res.Args, res.Call, w.reground(wf, i, res.Operation)
+}
+
+// reground takes over the variant that the inputs chose. What the plan was accepted for has to stay true: its resources, and the
+// effects that it named.
+func (w *work) reground(wf *Workflow, i int, op catalog.Operation) (fault string) {
+	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
+	if !slices.Equal(op.Resources, spec.Resources) {
+		return "the inputs change which resources the operation needs"
 	}
-	return res.Args, res.Call, ""
+	facts := FactsOf(op)
+	st.Op, st.dirty = &facts, true
+	if spec.Named {
+		for _, id := range spec.Effects {
+			if !slices.Contains(op.AllEffects(), id) {
+				return "with these inputs the operation does not bring about " + string(id)
+			}
+		}
+		return ""
+	}
+	st.Effects = nil
+	for _, id := range EffectsOf(op) {
+		st.Effects = append(st.Effects, Effect{ID: id, State: EffectBound})
+	}
+	return ""
 }
 
 // take1 says whether the resources are free for the step, and keeps its place in the queue where they are not.
@@ -361,7 +382,7 @@ func (w *work) askRest(task TaskID) {
 // is still being read. It waits for the answer at most the ack deadline; what stays unknown is dispatched.
 func (w *work) holdsAlready(wf *Workflow, i int, args Values) bool {
 	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
-	if st.Checked || !w.mayHold(spec) {
+	if st.Checked || !w.mayHold(spec, st) {
 		return false
 	}
 	if args == nil {
@@ -383,10 +404,10 @@ func (w *work) holdsAlready(wf *Workflow, i int, args Values) bool {
 		st.Checked, st.dirty = true, true
 		return false
 	}
+	if st.State == Blocked {
+		w.move(wf, i, Queued, ReasonNone)
+	}
 	if st.Due == 0 {
-		if st.State == Blocked {
-			w.move(wf, i, Queued, ReasonNone)
-		}
 		st.Due = w.now.Boot + Instant(w.ackMS(spec))
 	}
 	if st.recheck <= w.now.Boot {
@@ -397,11 +418,11 @@ func (w *work) holdsAlready(wf *Workflow, i int, args Values) bool {
 	return true
 }
 
-func (w *work) mayHold(spec *StepSpec) bool {
-	if len(spec.Effects) == 0 || len(spec.Stops) > 0 || spec.Op.HasOutput {
+func (w *work) mayHold(spec *StepSpec, st *Step) bool {
+	if len(st.Effects) == 0 || len(spec.Stops) > 0 || spec.Op.HasOutput {
 		return false
 	}
-	return !slices.ContainsFunc(spec.Effects, func(id catalog.EffectID) bool { return id == "" || w.cat.Effects[id].Holds == nil })
+	return !slices.ContainsFunc(st.Effects, func(e Effect) bool { return e.ID == "" || w.cat.Effects[e.ID].Holds == nil })
 }
 
 func (w *work) unavailable(keys []catalog.ContextKey) bool {

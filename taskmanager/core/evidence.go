@@ -14,15 +14,24 @@ type proof struct {
 	confidence catalog.Confidence
 }
 
-func (w *work) proofOf(spec *StepSpec, id catalog.EffectID) (proof, bool) {
+func (w *work) proofOf(wf *Workflow, i int, id catalog.EffectID) (proof, bool) {
 	if id == "" {
-		if spec.Op.DoneEvidence == nil {
+		op := wf.facts(i)
+		if op.DoneEvidence == nil {
 			return proof{}, false
 		}
-		return proof{*spec.Op.DoneEvidence, nil, spec.Op.DoneConfidence}, true
+		return proof{*op.DoneEvidence, nil, op.DoneConfidence}, true
 	}
 	e, ok := w.cat.Effects[id]
 	return proof{e.Terminal, e.Contradicted, e.Confidence}, ok
+}
+
+// facts are the operation's facts for a step: those of its inputs' variant, where it has one.
+func (wf *Workflow) facts(i int) *Facts {
+	if op := wf.Steps[i].Op; op != nil {
+		return op
+	}
+	return &wf.Plan.Steps[i].Op
 }
 
 func (wf *Workflow) args(i int, a *Attempt) Values {
@@ -103,7 +112,7 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 		if eff.State == EffectObserved || eff.State == EffectContradicted {
 			continue
 		}
-		p, ok := w.proofOf(spec, eff.ID)
+		p, ok := w.proofOf(wf, i, eff.ID)
 		if !ok || (by == byWindow && !p.confidence.WindowCorrelation) {
 			continue
 		}
@@ -258,7 +267,7 @@ func (w *work) settle(wf *Workflow, i int) {
 	if !st.State.active() || st.State == Cancelling {
 		return
 	}
-	spec, a := &wf.Plan.Steps[i], wf.attempt(st.Task)
+	a := wf.attempt(st.Task)
 	if contradicted(st) {
 		if st.State == Verifying || a.Outcome == OutcomeDone {
 			w.fail(wf, i, Failed, ReasonContradicts)
@@ -270,7 +279,7 @@ func (w *work) settle(wf *Workflow, i int) {
 	}
 	all := true
 	for e := range st.Effects {
-		if wf.Steps[i].Effects[e].State != EffectObserved && !w.tryEffect(wf, i, e, spec, a) {
+		if wf.Steps[i].Effects[e].State != EffectObserved && !w.tryEffect(wf, i, e, a) {
 			all = false
 		}
 	}
@@ -284,8 +293,8 @@ func contradicted(st *Step) bool {
 }
 
 // tryEffect looks whether one effect is proven: its event leaves by what was kept, its context leaves by values read since.
-func (w *work) tryEffect(wf *Workflow, i, e int, spec *StepSpec, a *Attempt) bool {
-	p, ok := w.proofOf(spec, wf.Steps[i].Effects[e].ID)
+func (w *work) tryEffect(wf *Workflow, i, e int, a *Attempt) bool {
+	p, ok := w.proofOf(wf, i, wf.Steps[i].Effects[e].ID)
 	if !ok {
 		return false
 	}

@@ -120,6 +120,7 @@ type StepSpec struct {
 	Resources []catalog.ResourceID `json:"resources,omitempty"`
 	Stops     []catalog.ResourceID `json:"stops,omitempty"`
 	Effects   []catalog.EffectID   `json:"effects,omitempty"`
+	Named     bool                 `json:"named,omitempty"` // the plan itself named the effects
 	MovesBody bool                 `json:"moves_body,omitempty"`
 }
 
@@ -137,6 +138,22 @@ type Facts struct {
 	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
 	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
 	DoneConfidence catalog.Confidence   `json:"done_confidence,omitzero"`
+}
+
+// FactsOf takes from an effective operation what carrying it out needs.
+func FactsOf(op catalog.Operation) Facts {
+	return Facts{
+		Service: ServiceID(op.Binding.Name), AckMS: op.AckMS, StopMS: op.StopMS, Redo: op.Redo, Probe: op.Probe, ReadOnly: op.ReadOnly,
+		Cancel: op.Cancel, HasOutput: len(op.Output) > 0, Prerequisites: op.Prerequisites, DoneEvidence: op.DoneEvidence, DoneConfidence: op.DoneConfidence,
+	}
+}
+
+// EffectsOf lists what proves an effective operation: its effects, or "" where its done_evidence does.
+func EffectsOf(op catalog.Operation) []catalog.EffectID {
+	if len(op.Effects) == 0 && op.DoneEvidence != nil {
+		return []catalog.EffectID{""}
+	}
+	return op.Effects
 }
 
 // Lookup finds the index of a step by id, or -1.

@@ -79,6 +79,7 @@ type Step struct {
 	Ended    Instant   `json:"ended,omitempty"`
 	Output   Values    `json:"output,omitempty"`
 	Effects  []Effect  `json:"effects,omitempty"`
+	Op       *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
 	Checked  bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
 	Stop     string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
 
@@ -272,7 +273,9 @@ func (wf *Workflow) nextWake() Instant {
 		}
 	}
 	if !wf.State.Terminal() {
-		early(wf.Deadline)
+		if wf.Cancel == ReasonNone {
+			early(wf.Deadline)
+		}
 		for i := range wf.Steps {
 			if !wf.Steps[i].State.Terminal() {
 				early(wf.Steps[i].Due)

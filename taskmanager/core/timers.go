@@ -50,6 +50,8 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	case Waiting:
 		w.move(wf, i, Queued, ReasonNone)
 		w.freed = true
+	case Queued: // whether its effects hold already stays unknown: it is dispatched
+		st.Checked, st.dirty, w.freed = true, true, true
 	case Dispatching:
 		w.unknown(wf, i, wf.attempt(st.Task), ReasonAckTimeout)
 	case Running:

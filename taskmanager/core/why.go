@@ -104,7 +104,7 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	if res, taken := firstBusy(spec.Resources, w.busy()); taken {
 		facts = append(facts, Fact{Kind: "resource", Ref: string(res), Text: fmt.Sprintf("%s is used by %s", res, w.ownerText(res))})
 	}
-	if len(facts) == 0 && st.State == Queued && w.mayHold(spec) {
+	if len(facts) == 0 && st.State == Queued && w.mayHold(spec, st) {
 		facts = append(facts, Fact{Kind: "context", Text: "it is being read whether its effect holds already"})
 	}
 	return facts
@@ -136,7 +136,7 @@ func (w *work) whyEvidence(wf *Workflow, i int) (facts []Fact) {
 			name = "done_evidence of " + string(spec.Method)
 		}
 		facts = append(facts, Fact{Kind: "evidence", Ref: name, Text: fmt.Sprintf("effect %s is %s", name, e.State)})
-		p, ok := w.proofOf(spec, e.ID)
+		p, ok := w.proofOf(wf, i, e.ID)
 		if !ok || a == nil {
 			continue
 		}
