@@ -1,0 +1,170 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// problem is a fault without its place.
+type problem struct{ key, message string }
+
+var (
+	deviceIDForm = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,128}$`)
+	bootIDForm   = regexp.MustCompile(`^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
+)
+
+// socketPathMax is what the kernel takes as the path of a unix socket. Bytes.
+const socketPathMax = 107
+
+// rules judge single values by key.
+var rules = map[string]func(c *Config) string{
+	"device_id": func(c *Config) string {
+		if c.DeviceID == "" {
+			return "must be set: it is the robot's name towards the cloud"
+		}
+		return unless(deviceIDForm.MatchString(c.DeviceID), "must be 1 to 128 of A-Z a-z 0-9 . _ : -")
+	},
+	"state_dir":            func(c *Config) string { return absolute(c.StateDir) },
+	"run_dir":              func(c *Config) string { return absolute(c.RunDir) },
+	"catalog_dir":          func(c *Config) string { return optional(c.CatalogDir) },
+	"broker.url":           func(c *Config) string { return brokerURL(c.Broker.URL) },
+	"broker.encoding":      func(c *Config) string { return oneOf(c.Broker.Encoding, "cbor", "json") },
+	"broker.username_file": func(c *Config) string { return optional(c.Broker.UsernameFile) },
+	"broker.password_file": func(c *Config) string { return optional(c.Broker.PasswordFile) },
+	"broker.ca_file":       func(c *Config) string { return optional(c.Broker.CAFile) },
+	"broker.cert_file":     func(c *Config) string { return optional(c.Broker.CertFile) },
+	"broker.key_file":      func(c *Config) string { return optional(c.Broker.KeyFile) },
+	"broker.keepalive":     func(c *Config) string { return keepalive(time.Duration(c.Broker.Keepalive)) },
+	"diag.read_socket":     func(c *Config) string { return socket(c.Diag.ReadSocket) },
+	"diag.control_socket":  func(c *Config) string { return socket(c.Diag.ControlSocket) },
+	"executor.socket":      func(c *Config) string { return socket(c.Executor.Socket) },
+	"log.level":            func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
+	"limits.steps": func(c *Config) string {
+		return unless(1 <= c.Limits.Steps && c.Limits.Steps <= 1024, "must be 1 to 1024")
+	},
+	"limits.plan_bytes":  func(c *Config) string { return within(c.Limits.PlanBytes, 4*KiB, 256*KiB) },
+	"limits.store_quota": func(c *Config) string { return within(c.Limits.StoreQuota, 8*MiB, 16*GiB) },
+	"time.boot_id": func(c *Config) string {
+		return unless(c.Time.BootID == "" || bootIDForm.MatchString(c.Time.BootID), "must be 32 hex digits, dashes allowed")
+	},
+	"allow_json":         nil,
+	"allow_inject":       nil,
+	"hold":               nil,
+	"time.assume_synced": nil,
+}
+
+// together judge values that depend on each other; the fault is told at the key that is easiest to change.
+var together = []struct {
+	key   string
+	judge func(c *Config) string
+}{
+	{"broker.encoding", func(c *Config) string {
+		return unless(c.Broker.Encoding != "json" || c.AllowJSON, "json needs allow_json = true")
+	}},
+	{"broker.key_file", func(c *Config) string {
+		return unless((c.Broker.CertFile == "") == (c.Broker.KeyFile == ""), "cert_file and key_file must be set together")
+	}},
+	{"broker.cert_file", func(c *Config) string {
+		return unless(c.Broker.CertFile == "" || secure(c.Broker.URL), "needs a broker.url of ssl://, tls:// or mqtts://")
+	}},
+	{"broker.username_file", func(c *Config) string {
+		return unless(c.Broker.UsernameFile == "" || c.Broker.PasswordFile != "", "needs password_file")
+	}},
+	{"diag.control_socket", func(c *Config) string {
+		return unless(c.Diag.ControlSocket != c.Diag.ReadSocket, "must differ from read_socket: the file's mode is the role")
+	}},
+	{"executor.socket", func(c *Config) string {
+		return unless(c.Executor.Socket != c.Diag.ReadSocket && c.Executor.Socket != c.Diag.ControlSocket, "must differ from the diagnostic sockets")
+	}},
+}
+
+// Validate reports everything that is wrong with the values, as [Faults] without places, or nil.
+func (c *Config) Validate() error {
+	var out Faults
+	for _, p := range c.problems() {
+		k, _ := find(p.key)
+		out = append(out, Fault{Key: p.key, Value: k.literal(c), Place: "settings", Message: p.message})
+	}
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+func (c *Config) problems() (out []problem) {
+	for _, k := range keys {
+		if judge := rules[k.Name]; judge != nil {
+			if m := judge(c); m != "" {
+				out = append(out, problem{k.Name, m})
+			}
+		}
+	}
+	for _, t := range together {
+		if m := t.judge(c); m != "" {
+			out = append(out, problem{t.key, m})
+		}
+	}
+	return out
+}
+
+func unless(ok bool, message string) string {
+	if ok {
+		return ""
+	}
+	return message
+}
+
+func absolute(path string) string {
+	return unless(filepath.IsAbs(path) && !strings.ContainsRune(path, 0), "must be an absolute path")
+}
+
+func optional(path string) string {
+	if path == "" {
+		return ""
+	}
+	return absolute(path)
+}
+
+func socket(path string) string {
+	if m := absolute(path); m != "" {
+		return m
+	}
+	return unless(len(path) <= socketPathMax, "must have at most 107 bytes: the kernel takes no longer path for a socket")
+}
+
+func oneOf(text string, words ...string) string {
+	return unless(slices.Contains(words, text), "must be one of "+strings.Join(words, ", "))
+}
+
+func within(s, least, most Size) string {
+	return unless(least <= s && s <= most, "must be "+least.String()+" to "+most.String())
+}
+
+func keepalive(d time.Duration) string {
+	return unless(5*time.Second <= d && d <= 20*time.Minute && d%time.Second == 0, "must be 5s to 20m, whole seconds")
+}
+
+var schemes = []string{"tcp", "mqtt", "ssl", "tls", "mqtts"}
+
+func brokerURL(text string) string {
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" {
+		return "must be tcp://, mqtt://, ssl://, tls:// or mqtts://, a host, and perhaps a port"
+	}
+	if u.User != nil {
+		return "must not hold a user or password: name the files that do"
+	}
+	return unless(u.RawQuery == "" && u.Fragment == "" && (u.Path == "" || u.Path == "/"), "must end after host and port")
+}
+
+func secure(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && slices.Contains(schemes[2:], u.Scheme)
+}
