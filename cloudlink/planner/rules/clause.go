@@ -1,0 +1,151 @@
+package rules
+
+import "slices"
+
+// mood is what a clause does: it asks for something, asks about something, states something, or names it without a verb.
+type mood string
+
+const (
+	moodRequest mood = "request"
+	moodQuery   mood = "query"
+	moodDeclare mood = "declare"
+	moodNominal mood = "nominal"
+)
+
+// clause is one predicate with what belongs to it.
+type clause struct {
+	items      []item
+	link       string // how the next clause follows: seq, chain, simul, cond; empty at the end
+	mood       mood
+	negated    bool
+	start, end int
+}
+
+// moods says what an ending does at the end of a clause.
+var moods = map[string]mood{
+	"imp": moodRequest, "inf": moodRequest, "gi": moodNominal, "polite": moodQuery, "will": moodQuery, "query": moodQuery, "can": moodQuery,
+	"tag": moodQuery, "seq": moodRequest, "chain": moodRequest, "simul": moodRequest, "cond": moodRequest, "decl": moodDeclare, "permit": moodDeclare, "past": moodDeclare,
+	"adv": moodDeclare, "adn_n": moodDeclare, "adn_l": moodDeclare, "adn_p": moodDeclare, "ji": moodDeclare, "before": moodDeclare,
+}
+
+// split cuts the items into clauses after each linking ending and at each connecting word.
+func split(items []item, question bool) []clause {
+	var out []clause
+	var cur []item
+	flush := func(link string) {
+		if len(cur) > 0 {
+			out = append(out, newClause(cur, link, question))
+			cur = nil
+		} else if len(out) > 0 && out[len(out)-1].link == "" {
+			out[len(out)-1].link = link
+		}
+	}
+	for i, it := range items {
+		if it.kind == kindConnect {
+			flush("seq")
+			continue
+		}
+		cur = append(cur, it)
+		if isPredicate(it) && (isLink(it.fn) || it.fn == "cond") {
+			flush(it.fn)
+			continue
+		}
+		if isPredicate(it) && isFinal(it.fn) && !followedByQuery(items[i+1:]) {
+			flush("")
+		}
+	}
+	flush("")
+	return out
+}
+
+// isFinal says whether an ending closes a sentence: "거실로 가. 청정해." are two requests in order.
+func isFinal(fn string) bool { return fn == "imp" || fn == "inf" || fn == "query" }
+
+// followedByQuery says whether the rest only asks to tell ("어떤지 알려줘") or wishes ("주면 좋겠어").
+func followedByQuery(rest []item) bool {
+	for _, it := range rest {
+		switch {
+		case it.kind == kindFiller:
+			continue
+		case isPredicate(it):
+			return it.key == "query" || it.key == "wish" || it.key == "measure" || it.key == "ask"
+		default:
+			return it.kind == kindActNoun && (it.key == "query" || it.key == "ask")
+		}
+	}
+	return false
+}
+
+func newClause(items []item, link string, question bool) clause {
+	c := clause{items: items, link: link, mood: moodNominal, start: items[0].start, end: items[len(items)-1].end}
+	if last, ok := c.predicate(); ok {
+		c.mood = moodOf(last, c.items, question && link == "")
+		c.negated = last.negated
+	} else if question && link == "" {
+		c.mood = moodQuery
+	}
+	if c.asks(question) {
+		c.mood = moodQuery
+	}
+	if slices.ContainsFunc(items, func(it item) bool { return it.kind == kindActNoun && it.key == "ask" }) {
+		c.mood = moodRequest
+	}
+	return c
+}
+
+// asks says whether question words or a question mark make a question of it: "배터리 얼마나 남았어".
+func (c clause) asks(question bool) bool {
+	last, ok := c.predicate()
+	asked := slices.ContainsFunc(c.items, func(it item) bool { return it.kind == kindAsk || it.kind == kindState && it.key == "how" })
+	if c.mood == moodDeclare {
+		return ok && last.fn == "past" && (asked || question && c.link == "")
+	}
+	return asked
+}
+
+// predicate is the last verb of the clause.
+func (c clause) predicate() (item, bool) {
+	for i := len(c.items) - 1; i >= 0; i-- {
+		if isPredicate(c.items[i]) {
+			return c.items[i], true
+		}
+	}
+	return item{}, false
+}
+
+// moodOf reads the mood of the last verb. "켜 줄래", "켜 주겠어", "켜 주실 수 있나요" ask to do it, whatever their ending; "켜져 있는지
+// 알려 줘" asks about it; a bare verb with a question mark is a question.
+func moodOf(last item, items []item, question bool) mood {
+	m := moods[last.fn]
+	switch {
+	case last.give && (last.fn == "will" || last.fn == "polite" || last.fn == "tag"):
+		m = moodRequest
+	case last.fn == "inf" && question && !last.give:
+		m = moodQuery
+	case last.kind != kindVerb && m == moodRequest && !isLink(last.fn):
+		m = moodQuery // "공기 좋아"
+	}
+	for _, it := range items {
+		if isPredicate(it) && it.fn == "query" && it.start != last.start && m == moodRequest {
+			return moodQuery
+		}
+	}
+	return m
+}
+
+// forbids says whether a negated clause is a wish that something is not done; "못 가" and "안 가" only say so.
+func (c clause) forbids() bool {
+	last, ok := c.predicate()
+	return ok && c.negated && (last.fn == "imp" || last.fn == "seq" || last.fn == "permit")
+}
+
+// find gives the items of a kind.
+func (c clause) find(k kind) []item {
+	var out []item
+	for _, it := range c.items {
+		if it.kind == k {
+			out = append(out, it)
+		}
+	}
+	return out
+}

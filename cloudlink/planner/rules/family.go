@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// cues are words that point at a route family. They are evidence for a sentence without device steps, never a reason for one.
+type cues struct {
+	Unsupported []struct {
+		Category string `json:"category"`
+		words
+	} `json:"uns"`
+	UnsupportedSay map[string]struct {
+		Ko string `json:"ko"`
+		En string `json:"en"`
+	} `json:"uns_say"`
+	Schedule       words    `json:"sch"`
+	ScheduleStrong words    `json:"sch_strong"`
+	Fresh          words    `json:"frg"`
+	Product        words    `json:"dqr"`
+	Story          words    `json:"stm"`
+	HowTo          words    `json:"how_to"`
+	Outdoor        words    `json:"outdoor"`
+	FinalSuffixes  []string `json:"final_suffixes"`
+}
+
+// verdict is the family of a sentence that gives no step, with the reason.
+type verdict struct {
+	family   turn.Family
+	category string // of UNS
+	runnerUp turn.Family
+	subtype  string // of STT_NULL
+	certain  bool
+}
+
+// route finds the family of what was not planned. Order matters: a sentence about a schedule or about a thing that is not ours is
+// that also when it names one of our things.
+func (p *Planner) route(lang language, out parsed) verdict {
+	c := p.cues
+	request := slices.ContainsFunc(out.clauses, func(cl clause) bool { return cl.mood == moodRequest || cl.mood == moodQuery })
+	ours := p.oursOnly(out)
+	uns := unsupported(out)
+	switch {
+	case len(out.items) == 0:
+		return verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}
+	case out.text.contains(c.HowTo.in(lang)) && (uns != "" || ours || out.text.contains(c.Product.in(lang))):
+		return verdict{family: turn.DQR, runnerUp: turn.DEF}
+	case out.text.contains(c.ScheduleStrong.in(lang)):
+		return verdict{family: turn.SCH, certain: true}
+	case out.text.contains(c.Story.in(lang)):
+		return verdict{family: turn.STM, certain: true}
+	case uns != "" && (request || out.unknown == 0):
+		return verdict{family: turn.UNS, category: uns, certain: out.unknown == 0}
+	case out.text.contains(c.Product.in(lang)):
+		return verdict{family: turn.DQR, runnerUp: turn.DEF}
+	case out.text.contains(c.Outdoor.in(lang)) && out.text.contains(c.Fresh.in(lang)), out.text.contains(c.Fresh.in(lang)) && !ours:
+		return verdict{family: turn.FRG, runnerUp: turn.DEF}
+	case slices.Contains(out.foreign, "sch") && request && !ours:
+		return verdict{family: turn.SCH, runnerUp: turn.DEF}
+	case ours:
+		return verdict{family: turn.ODL, runnerUp: turn.DEF}
+	case uns != "":
+		return verdict{family: turn.UNS, category: uns, runnerUp: turn.DEF}
+	case p.isFragment(lang, out):
+		return verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}
+	}
+	return verdict{family: turn.DEF, runnerUp: turn.STTNull}
+}
+
+func unsupported(out parsed) string {
+	for _, group := range out.foreign {
+		if category, ok := strings.CutPrefix(group, "uns/"); ok {
+			return category
+		}
+	}
+	return ""
+}
+
+// oursOnly says whether the sentence is about the robot: it names one of our things, or goes somewhere, and what is not understood
+// does not outweigh what is.
+func (p *Planner) oursOnly(out parsed) bool {
+	named, directed, moves, linked, allowed := 0, false, false, false, 1
+	for _, it := range out.items {
+		switch it.kind {
+		case kindThing:
+			named++
+		case kindRoom:
+			directed, allowed = true, 2
+		case kindDeictic:
+			directed = true
+		case kindUnknown:
+			directed = directed || it.role == "to"
+		case kindVerb, kindActNoun:
+			if allowed == 2 && isLink(it.fn) {
+				linked = true
+			}
+			moves = moves || it.key == "go" || it.key == "return"
+		}
+	}
+	asked := slices.ContainsFunc(out.clauses, func(c clause) bool {
+		pred, ok := c.predicate()
+		return c.mood == moodQuery || ok && (pred.fn == "imp" || pred.fn == "inf" || pred.give) || len(c.find(kindActNoun)) > 0
+	})
+	return linked && moves && out.unknown <= allowed || asked && (named > 0 && out.unknown <= 2 || directed && moves && out.unknown <= allowed || whereTo(out)) || out.control != nil
+}
+
+// whereTo says whether all that is missing is the room.
+func whereTo(out parsed) bool {
+	return slices.ContainsFunc(out.doubts, func(d doubt) bool { return d.reason == doubtRoom && out.unknown <= 1 })
+}
+
+// isFragment says whether the words end like no sentence, and are few.
+func (p *Planner) isFragment(lang language, out parsed) bool {
+	fields := strings.Fields(string(out.text.runes))
+	if len(fields) == 0 {
+		return true
+	}
+	if len(fields) > 3 || lang == english && len(fields) > 2 || out.text.question {
+		return false
+	}
+	last := fields[len(fields)-1]
+	for _, suffix := range p.cues.FinalSuffixes {
+		if strings.HasSuffix(last, suffix) && len([]rune(last)) > len([]rune(suffix)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,232 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"deviceagent/bridge/wire"
+)
+
+// parsed is all that the words of one utterance say.
+type parsed struct {
+	text    text
+	items   []item
+	clauses []clause
+	intents []intent
+	doubts  []doubt
+	foreign []string // groups of words that are not ours
+	negated []clause // what was asked not to be done
+	control *wire.Control
+	unknown int
+}
+
+// parse reads an utterance. The intents may be used only where there is no doubt and no foreign word.
+func (p *reader) parse(said string) parsed {
+	out := parsed{text: normalise(said)}
+	if len(out.text.runes) == 0 || len(out.text.runes) > maxRunes {
+		return out
+	}
+	raw := p.segment(out.text)
+	if p.lang == english {
+		raw = p.mergeEnglish(raw)
+	} else {
+		raw = merge(raw)
+	}
+	out.items = raw
+	for _, it := range raw {
+		switch it.kind {
+		case kindForeign:
+			out.foreign = append(out.foreign, it.key)
+		case kindUnknown:
+			out.unknown++
+		case kindClock:
+			out.foreign = append(out.foreign, "sch")
+		}
+	}
+	out.clauses = p.clausesOf(raw, out.text.question)
+	p.readClauses(&out)
+	return out
+}
+
+func (p *reader) clausesOf(items []item, question bool) []clause {
+	var out []clause
+	if p.lang == english {
+		return englishClauses(items, question)
+	}
+	for _, c := range split(items, question) {
+		out = append(out, spread(c)...)
+	}
+	return out
+}
+
+// state is what earlier clauses leave to later ones.
+type state struct {
+	at      string
+	delayMS int64
+	when    *conditional
+	link    string
+}
+
+// readClauses reads each clause in turn. A condition holds for the clause after it and for what is chained to that by -아서.
+func (p *reader) readClauses(out *parsed) {
+	var st state
+	for n, c := range out.clauses {
+		g := &grounding{p: p, clause: c, cat: p.cat, text: out.text, at: st.at}
+		if len(out.intents) > 0 {
+			g.prev = &out.intents[len(out.intents)-1]
+		}
+		st.delayMS += delayOf(c)
+		switch {
+		case onlyWaits(c):
+			continue
+		case c.link == "cond":
+			p.takeCondition(out, g, &st, n)
+		case c.negated:
+			out.negated = append(out.negated, c)
+			if !g.known() || !c.forbids() && p.lang == korean {
+				out.doubts = append(out.doubts, doubt{reason: doubtUnknownWord})
+			}
+		case c.mood == moodDeclare:
+			if !g.known() || len(out.clauses) == 1 || g.namesAct() {
+				out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
+			}
+		case g.isControl():
+			p.takeControl(out, c)
+		default:
+			p.takeIntent(out, g, &st, n)
+		}
+	}
+	if st.when != nil || st.delayMS > 0 {
+		out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
+	}
+}
+
+func delayOf(c clause) (ms int64) {
+	for _, it := range c.find(kindDelay) {
+		ms += it.ms
+	}
+	return ms
+}
+
+func onlyWaits(c clause) bool {
+	for _, it := range c.items {
+		if it.kind != kindDelay && it.kind != kindFiller && it.kind != kindHere {
+			return false
+		}
+	}
+	return true
+}
+
+// namesAct says whether a statement is about doing something: such a clause may not be passed over.
+func (g *grounding) namesAct() bool {
+	return slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindVerb || it.kind == kindActNoun })
+}
+
+// known says whether the clause has no word that is not understood.
+func (g *grounding) known() bool {
+	return !slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindUnknown || it.kind == kindForeign })
+}
+
+func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
+	cond, d := g.readCondition(out.intents)
+	switch {
+	case d != nil:
+		out.doubts = append(out.doubts, *d)
+		return
+	case cond.then:
+		last := &out.intents[len(out.intents)-1]
+		last.link, last.act = "seq", endAct(last)
+		return
+	}
+	if cond.frame != nil && !slices.ContainsFunc(out.intents, func(in intent) bool { return in.frame == cond.frame }) {
+		out.intents = append(out.intents, intent{frame: cond.frame, act: "query", method: cond.frame.Method, params: wire.Object{}, link: "seq",
+			span: out.text.span(g.clause.start, g.clause.end), clause: n, delayMS: st.delayMS})
+		st.delayMS = 0
+	}
+	st.when = &cond
+}
+
+// endAct: "청정 켜고 끝나면" waits for the end, not for the start.
+func endAct(in *intent) string {
+	if slices.Contains(in.frame.ReleasedByStart, in.act) {
+		return "do"
+	}
+	return in.act
+}
+
+func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
+	in, d := g.ground()
+	if d != nil {
+		if d.reason == doubtNoOperation && g.repeatsQuery() {
+			return // "확인해서 알려 줘": the second verb asks for the same
+		}
+		out.doubts = append(out.doubts, *d)
+		return
+	}
+	in.link, in.clause, in.delayMS = g.clause.link, n, st.delayMS
+	if st.when != nil {
+		when := st.when.when
+		in.when = &when
+		if st.when.frame != nil {
+			in.visible = st.when.frame.Metric.OutputKey
+		}
+	}
+	if in.link != "chain" {
+		st.when = nil
+	}
+	st.delayMS = 0
+	if in.room != "" {
+		st.at = in.room
+	}
+	if g.prev != nil && g.prev.method == in.method && g.cat.Operations[in.method].ReadOnly && in.when == nil && in.delayMS == 0 && in.room == "" {
+		g.prev.link = in.link
+		return
+	}
+	out.intents = append(out.intents, in)
+}
+
+// repeatsQuery says whether a clause only asks to tell what was just measured.
+func (g *grounding) repeatsQuery() bool {
+	if g.prev == nil || !g.cat.Operations[g.prev.method].ReadOnly || !g.known() {
+		return false
+	}
+	for _, it := range g.clause.items {
+		if it.kind != kindFiller && it.kind != kindStateNoun && !(it.kind == kindVerb && (it.key == "query" || it.key == "do")) && !(it.kind == kindState && it.key == "how") {
+			return false
+		}
+	}
+	return true
+}
+
+// isControl says whether the clause stops work as such: "다 그만", "하던 일 멈춰", "그만해", "취소해 줘".
+func (g *grounding) isControl() bool {
+	var quit, all, stop bool
+	for _, it := range g.clause.items {
+		switch {
+		case it.kind == kindQuit, it.kind == kindVerb && it.key == "cancel", it.kind == kindActNoun && it.key == "cancel":
+			quit = true
+		case it.kind == kindVerb && (it.key == "stop" || it.key == "off"), it.kind == kindActNoun && it.key == "stop":
+			stop = true
+		case it.kind == kindEvery || it.kind == kindWork:
+			all = true
+		case it.kind == kindFiller, it.kind == kindVerb && it.key == "do", it.kind == kindHere:
+		default:
+			return false
+		}
+	}
+	return g.clause.mood != moodQuery && (quit && g.prev == nil || (quit || stop) && all)
+}
+
+func (p *reader) takeControl(out *parsed, c clause) {
+	if len(out.intents) > 0 {
+		out.doubts = append(out.doubts, doubt{reason: doubtAct})
+		return
+	}
+	out.control = &wire.Control{Verb: "cancel", Scope: "all", RequestedBy: "user", Reason: "user_cancelled"}
+}
+
+// contains says whether the folded utterance has one of the words; spaces do not count.
+func (t text) contains(list []string) bool {
+	folded := strings.ReplaceAll(string(t.runes), " ", "")
+	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, strings.ReplaceAll(w, " ", "")) })
+}

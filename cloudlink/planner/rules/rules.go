@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/turn"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Planner plans by rules. It is built once and may be used by several goroutines at once.
+type Planner struct {
+	cat     *catalog.Catalog
+	words   catalogfile.Planner
+	cues    *cues
+	frames  map[string]*frame
+	readers map[language]*reader
+}
+
+// New builds a planner for a catalog and what planner.json says. It reads nothing else; the words of the languages are built in.
+func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
+	p := &Planner{cat: cat, words: said, cues: &cues{}, readers: map[language]*reader{}}
+	readData("cues.json", p.cues)
+	var levels map[string]words
+	p.frames, levels = framesOf(cat)
+	for _, lang := range []language{korean, english} {
+		r := newReader(lang, cat, said, p.frames, p.cues)
+		for _, which := range sortedKeys(levels) {
+			for _, word := range levels[which].in(lang) {
+				r.lex.add(word, entry{kind: kindLevel, key: which})
+			}
+		}
+		p.readers[lang] = r
+	}
+	return p
+}
+
+// Plan reads one utterance. It never fails: what it does not understand is a question back or conversation. ModelCalls is 0.
+func (p *Planner) Plan(_ context.Context, in turn.Input) (turn.Decision, error) {
+	lang := korean
+	if isEnglish(in.Text, in.Locale) {
+		lang = english
+	}
+	out := p.readers[lang].withRooms(roomsOf(p.cat, in.Rooms)).parse(in.Text)
+	return p.decide(lang, out), nil
+}
+
+// decide turns what was read into a decision. Steps exist only where nothing is in doubt.
+func (p *Planner) decide(lang language, out parsed) turn.Decision {
+	clear := len(out.doubts) == 0 && len(out.foreign) == 0 && out.unknown == 0
+	switch {
+	case clear && len(out.intents)+len(out.negated) > 0 || clear && out.control != nil:
+		return p.act(lang, out)
+	case out.text.runes == nil:
+		return p.answer(lang, out, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true})
+	}
+	return p.answer(lang, out, p.route(lang, out))
+}
+
+// act answers with steps, or with the promise not to do something.
+func (p *Planner) act(lang language, out parsed) turn.Decision {
+	d := owned(turn.ODL)
+	d.FamilyConfidence = "high"
+	d.Steps = stepsOf(p.cat, lang, p.frames, out.intents)
+	d.TurnMode = mode(d.Steps)
+	d.Control = out.control
+	switch {
+	case len(out.intents) > 0:
+		d.TTSResponse = acknowledge(lang, out.intents)
+		if out.control != nil {
+			d.TTSResponse = say(lang, "cancelling") + " " + d.TTSResponse
+		}
+	case out.control != nil:
+		d.TTSResponse = say(lang, "cancelling")
+	default:
+		d.TTSResponse = say(lang, "will_not")
+	}
+	return d
+}
+
+// mode names the shape of a plan.
+func mode(steps []turn.Step) string {
+	roots := 0
+	for _, s := range steps {
+		if len(s.DependsOn) == 0 {
+			roots++
+		}
+	}
+	switch {
+	case len(steps) < 2:
+		return "singleton"
+	case roots > 1:
+		return "parallel"
+	}
+	return "multi_step"
+}
+
+// answer speaks for a sentence without steps.
+func (p *Planner) answer(lang language, out parsed, v verdict) turn.Decision {
+	d := owned(v.family)
+	d.TurnMode, d.RunnerUpFamily, d.STTNullSubtype = "singleton", v.runnerUp, v.subtype
+	d.FamilyConfidence = "medium"
+	if v.certain {
+		d.FamilyConfidence = "high"
+	}
+	switch v.family {
+	case turn.ODL:
+		p.ask(lang, out, &d)
+	case turn.UNS:
+		d.TTSResponse = p.refusal(lang, v.category)
+	case turn.SCH:
+		d.TTSResponse = say(lang, "no_schedules")
+	default:
+		d.TTSResponse = say(lang, string(v.family))
+		d.NeedsSecondPass = d.FamilyConfidence != "high" && v.runnerUp != "" && v.family != turn.DQR
+	}
+	return d
+}
+
+// ask puts the first doubt as a question.
+func (p *Planner) ask(lang language, out parsed, d *turn.Decision) {
+	d.AskFollowUp = true
+	q := doubt{reason: doubtUnknownWord}
+	if len(out.doubts) > 0 {
+		q = out.doubts[0]
+	}
+	if slices.Contains(out.foreign, "sch") {
+		q = doubt{reason: "time_of_day_not_supported"}
+	}
+	d.AmbiguityReason = q.reason
+	d.FamilyConfidence = "medium"
+	if q.reason == doubtUnknownWord || q.reason == doubtNoOperation {
+		d.FamilyConfidence = "low"
+	}
+	if q.slot != "" {
+		d.MissingSlots = []string{q.slot}
+	}
+	d.TTSResponse = question(lang, q)
+}
+
+func (p *Planner) refusal(lang language, category string) string {
+	ko, en := "", ""
+	if u, ok := p.words.Unsupported[category]; ok {
+		ko, en = u.Refusal.Ko, u.Refusal.En
+	} else if s, ok := p.cues.UnsupportedSay[category]; ok {
+		ko, en = s.Ko, s.En
+	}
+	if lang == english {
+		return en
+	}
+	return ko
+}
+
+// skills names who owns a family. A flow id is {route_family}.{agent_id}.{skill_id}.
+var skills = map[turn.Family]string{
+	turn.ODL: "device_execution_bridge", turn.SCH: "schedule_reminder_create", turn.FRG: "freshness_answer_composition",
+	turn.DEF: "default_conversation", turn.DQR: "device_qna_answer", turn.UNS: "unsupported_request_refusal",
+	turn.STTNull: "stt_null_repair", turn.STM: "content_session",
+}
+
+func owned(f turn.Family) turn.Decision {
+	agent := string(f)
+	return turn.Decision{SelectedRoutes: []turn.Family{f}, OwnerSelection: f, SelectedAgent: agent, SelectedSkill: skills[f],
+		SelectedFlowID: strings.Join([]string{agent, agent, skills[f]}, ".")}
+}
