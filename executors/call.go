@@ -106,8 +106,8 @@ func (r *Registry) sorted() []*service {
 }
 
 func (r *Registry) post(ev core.Event) {
-	if !r.closed && ev != nil {
-		r.pump.post(ev)
+	if !r.closed && ev != nil && !r.pump.post(ev) {
+		r.opt.Log.Error().Str("event", string(core.KindOf(ev))).Int("bound", maxPosted).Msg("event lost")
 	}
 }
 

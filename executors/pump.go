@@ -15,24 +15,24 @@ const maxPosted = 1 << 16
 type pump struct {
 	mu      sync.Mutex
 	waiting []core.Event
-	dropped int64
 	wake    chan struct{} // holds one token when something waits
 }
 
 func newPump() *pump { return &pump{wake: make(chan struct{}, 1)} }
 
-func (p *pump) post(ev core.Event) {
+// post reports false when the bound is reached and ev was dropped.
+func (p *pump) post(ev core.Event) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.waiting) >= maxPosted {
-		p.dropped++
-		return
+		return false
 	}
 	p.waiting = append(p.waiting, ev)
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 func (p *pump) take() []core.Event {

@@ -3,6 +3,7 @@ package socket
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -50,6 +51,14 @@ func nested(depth int) any {
 	return v
 }
 
+func pairs(n int) map[string]any {
+	m := map[string]any{}
+	for i := range n {
+		m[fmt.Sprint(i)] = i
+	}
+	return m
+}
+
 func TestBadFrameClosesWithAReason(t *testing.T) {
 	type m = map[string]any
 	event := func(extra m) m {
@@ -79,6 +88,9 @@ func TestBadFrameClosesWithAReason(t *testing.T) {
 		"duplicate key":           rawFrame(dup),
 		"indefinite length":       rawFrame(indef),
 		"tag":                     raw(t, "event", 0, event(m{"data": m{"a": cbor.Tag{Number: 1, Content: 1}}})),
+		"tag around a name":       raw(t, "event", 0, m{"event": cbor.Tag{Number: 99, Content: "a"}}),
+		"too many pairs":          raw(t, "event", 0, event(m{"data": pairs(257)})),
+		"infinity":                rawFrame([]byte("\x83\x68progress\x00\xa2\x67task_id\x61t\x67percent\xf9\x7c\x00")),
 		"bytes as a value":        raw(t, "event", 0, event(m{"data": m{"a": []byte("x")}})),
 		"map with number keys":    raw(t, "event", 0, event(m{"data": m{"a": map[int]int{1: 1}}})),
 		"NaN":                     rawFrame([]byte("\x83\x68progress\x00\xa2\x67task_id\x61t\x67percent\xf9\x7e\x00")),

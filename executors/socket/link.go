@@ -81,7 +81,7 @@ func (l *link) run(ctx context.Context, in *frameReader) error {
 	l.farewell(err, writer)
 	l.endCalls()
 	l.srv.opt.Registry.Remove(l.reg.Service, l.reg.Instance, downReason(err))
-	l.log.Info().Err(err).Msg("executor connection ended")
+	l.log.Info().Err(err).Int64("stray_answers", l.strays).Msg("executor connection ended")
 	return err
 }
 

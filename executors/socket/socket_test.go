@@ -256,11 +256,67 @@ func TestNewInstanceReplacesTheOld(t *testing.T) {
 
 func TestReconnectOfTheSameInstance(t *testing.T) {
 	inRig(t, Options{}, func(r *rig) {
-		s := r.join("motion", "i1", newProgram())
+		s, start := r.join("motion", "i1", newProgram()), time.Now()
 		s.Cut() // the agent may learn of it after the program is back
 		r.join("motion", "i1", newProgram())
 		if got := r.carry(dispatch(1)); len(got) != 4 || got[3] != (core.TaskAnswered{Task: "t1", Accepted: true, Instance: "i1"}) {
 			t.Errorf("events %+v, want up, down, up, answer", got)
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("it took %v, though the old connection had ended", took)
+		}
+	})
+}
+
+// slowRegistrar takes its time to forget a service, as a core with a full inbox does.
+type slowRegistrar struct {
+	added  chan string
+	remove chan struct{}
+}
+
+func (r slowRegistrar) Add(_ core.ServiceID, instance string, _ []catalog.Method, _ []catalog.ContextKey, _ executors.Binding) bool {
+	r.added <- instance
+	return true
+}
+
+func (r slowRegistrar) Remove(core.ServiceID, string, core.Reason) { <-r.remove }
+
+func TestNewInstanceWaitsUntilTheCoreKnowsOfTheOldOnesEnd(t *testing.T) {
+	inRig(t, Options{}, func(r *rig) {
+		slow := slowRegistrar{added: make(chan string, 2), remove: make(chan struct{})}
+		r.srv.opt.Registry = slow
+		r.join("motion", "i1", newProgram())
+		<-slow.added
+		joined := make(chan *Session, 1)
+		go func() { joined <- r.register("motion", "i2", newProgram()) }()
+		time.Sleep(2 * drainTime)
+		synctest.Wait()
+		if len(slow.added) != 0 {
+			t.Error("the new one is in before the old one is out")
+		}
+		close(slow.remove)
+		<-joined
+		if got := <-slow.added; got != "i2" {
+			t.Errorf("added %s", got)
+		}
+	})
+}
+
+func TestSecondAnswerIsAStray(t *testing.T) {
+	inRig(t, Options{}, func(r *rig) {
+		p := newProgram()
+		p.dispatch = func(_ core.Dispatch, answer func(core.TaskAnswered)) {
+			answer(core.TaskAnswered{Accepted: true})
+			answer(core.TaskAnswered{Accepted: true})
+		}
+		r.join("motion", "i1", p)
+		l, answers := r.srv.live["motion"], make(chan core.Event, 2)
+		if err := l.Begin(dispatch(1), func(ev core.Event, _ error) { answers <- ev }); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(answers) != 1 || l.strays != 1 {
+			t.Errorf("%d answers, %d strays, want 1 and 1", len(answers), l.strays)
 		}
 	})
 }
