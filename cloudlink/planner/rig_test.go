@@ -39,6 +39,7 @@ const patience = 10 * time.Second
 // rig is a planner with a broker, a clock that the test moves, and a store file that outlives the server.
 type rig struct {
 	t      *testing.T
+	mqtt   *broker.Server
 	broker string
 	path   string
 	clock  *clock
@@ -69,7 +70,7 @@ func (*allowAll) OnConnectAuthenticate(*broker.Client, packets.Packet) bool { re
 
 func (*allowAll) OnACLCheck(*broker.Client, string, bool) bool { return true }
 
-func startBroker(t *testing.T) string {
+func startBroker(t *testing.T) (*broker.Server, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,12 +87,13 @@ func startBroker(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	return l.Addr().String()
+	return b, l.Addr().String()
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, broker: startBroker(t), path: filepath.Join(t.TempDir(), "planner.db"), clock: &clock{}, ticks: make(chan time.Time)}
+	b, addr := startBroker(t)
+	r := &rig{t: t, mqtt: b, broker: addr, path: filepath.Join(t.TempDir(), "planner.db"), clock: &clock{}, ticks: make(chan time.Time)}
 	r.clock.at.Store(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC).UnixMilli())
 	t.Cleanup(func() {
 		if r.ended == nil {
@@ -119,8 +121,7 @@ func (r *rig) start() {
 	opt := Options{Planner: canned{}, Compile: compileCanned, Check: r.check, Store: st, HTTP: l, Token: r.token, Log: zerolog.Nop(),
 		Now: r.clock.now, Ticks: r.ticks, AllowJSON: true,
 		Dial: func(ctx context.Context) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "tcp", r.broker)
+			return new(net.Dialer).DialContext(ctx, "tcp", r.broker)
 		}}
 	if r.wrap != nil {
 		opt.Store = r.wrap(st)
@@ -134,6 +135,15 @@ func (r *rig) start() {
 	r.cancel, r.ended = cancel, make(chan error, 1)
 	go func() { r.ended <- s.Run(ctx) }()
 	r.ready()
+}
+
+// cutBroker lets the broker drop the server's connection.
+func (r *rig) cutBroker() {
+	for id, c := range r.mqtt.Clients.GetAll() {
+		if strings.HasPrefix(id, "plannerd-") {
+			c.Stop(errors.New("cut by the test"))
+		}
+	}
 }
 
 // stop ends the server and gives what Run returned.
