@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"deviceagent/bridge"
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink"
+	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core"
+)
+
+// codec lets the Manager use the bridge.
+type codec struct{ *bridge.Codec }
+
+func (c codec) Decode(payload []byte, from taskmanager.Source) core.Event {
+	return c.Codec.Decode(payload, from == taskmanager.FromLocal)
+}
+
+func (c codec) Encode(m core.Message, about taskmanager.Envelope) (string, []byte, error) {
+	return c.Codec.Encode(m, bridge.About(about))
+}
+
+// uplink lets the link drain the Manager's outbox.
+type uplink struct{ *taskmanager.Manager }
+
+func (u uplink) Pending(n int) []cloudlink.Row {
+	rows := u.Manager.Pending(n)
+	out := make([]cloudlink.Row, len(rows))
+	for i, r := range rows {
+		out[i] = cloudlink.Row{Seq: r.Seq, ID: r.ID, Type: r.Type, Body: r.Body}
+	}
+	return out
+}
+
+// downlink hands what the link received to the Manager.
+type downlink struct {
+	m *taskmanager.Manager
+	a *Agent
+}
+
+// Receive returns when the answer is durable. What the store did not take is not acknowledged: the broker sends it again.
+func (d downlink) Receive(ctx context.Context, payload []byte) error {
+	_, err := d.m.Receive(ctx, payload, taskmanager.FromCloud)
+	return err
+}
+
+func (d downlink) Receipted(ctx context.Context, r wire.Receipt) error {
+	ids := make([]core.MessageID, len(r.Refs))
+	for i, id := range r.Refs {
+		ids[i] = core.MessageID(id)
+	}
+	return d.m.Receipted(ctx, ids)
+}
+
+// maxListed bounds the open workflows of a hello. Source: docs/contract.md, envelope (200).
+const maxListed = 200
+
+// Status is the hello: who this is, what it can do, what is open.
+func (d downlink) Status() wire.Status {
+	cat, limits := d.a.o.Catalog, wire.DefaultLimits()
+	st := wire.Status{Online: true, StoreEpoch: d.m.Epoch(), AgentVersion: Version, Contract: wire.Version, CatalogEtag: cat.Etag,
+		RoomsEtag: cat.RoomsEtag, Tier: "restricted", Mode: "automatic", Limits: &limits}
+	limits.Steps = d.a.o.Config.Limits.Steps
+	for _, r := range cat.Rooms {
+		st.Rooms = append(st.Rooms, wire.Room{ID: string(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	// A Manager that does not answer leaves the list out; the watchdog, not the hello, deals with it.
+	_ = d.m.Inspect(ctx, func(s *core.State, _ core.Now) {
+		st.OpenCount = int64(len(s.Open()))
+		for _, id := range s.Open() {
+			if len(st.OpenWorkflows) < maxListed {
+				wf := s.Workflows[id]
+				st.OpenWorkflows = append(st.OpenWorkflows, wire.OpenWorkflow{WorkflowID: string(id), State: string(wf.State), Revision: wf.Plan.Revision})
+			}
+		}
+	})
+	return st
+}

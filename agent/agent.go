@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"time"
+
+	"deviceagent/bridge"
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink"
+	"deviceagent/executors"
+	"deviceagent/executors/socket"
+	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/store"
+)
+
+// Agent is the device's process.
+type Agent struct {
+	o       Options
+	store   *store.Store
+	manager *taskmanager.Manager
+	execs   *executors.Registry
+	link    *cloudlink.Link // nil without a broker
+	started time.Time
+	ready   chan struct{}
+}
+
+// New opens the store and loads what was open. Nothing runs before [Agent.Run].
+func New(ctx context.Context, o Options) (*Agent, error) {
+	o.defaults()
+	if err := os.MkdirAll(o.Config.StateDir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make state_dir: %w", err)
+	}
+	st, err := store.Open(ctx, storePath(o.Config), store.Options{MaxPages: int64(o.Config.Limits.StoreQuota) / 4096})
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the store: %w", err)
+	}
+	a := &Agent{o: o, store: st, started: time.Now(), ready: make(chan struct{})}
+	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
+		Log: a.component("executors"), Urgent: a.urgent})
+	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
+		Store: st, Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold,
+		Codec: codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
+			Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})},
+	})
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	a.link = a.newLink()
+	return a, nil
+}
+
+func (a *Agent) limits() wire.Limits {
+	return wire.Limits{MessageBytes: int64(a.o.Config.Limits.PlanBytes), Steps: a.o.Config.Limits.Steps}
+}
+
+// urgent operations do not wait behind others at a service: what stops the body.
+func (a *Agent) urgent(m catalog.Method) bool { return len(a.o.Catalog.Operations[m].Stops) > 0 }
+
+func (a *Agent) newLink() *cloudlink.Link {
+	b := a.o.Config.Broker
+	if b.URL == "" && a.o.Dial == nil {
+		return nil
+	}
+	return cloudlink.New(cloudlink.Options{
+		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b), Dial: a.o.Dial,
+		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
+		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
+		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID,
+	})
+}
+
+// Ready is closed when the agent takes work: the store is checked, open work is back, the sockets are there.
+func (a *Agent) Ready() <-chan struct{} { return a.ready }
+
+// Manager is for those who look on from the same process: tests and the simulator.
+func (a *Agent) Manager() *taskmanager.Manager { return a.manager }
+
+// part is one thing that runs for as long as the agent does.
+type part struct {
+	name string
+	run  func(context.Context) error
+}
+
+// Run runs the agent until ctx ends or a part fails. Stopping it changes no step's state.
+func (a *Agent) Run(ctx context.Context) error {
+	defer a.store.Close()
+	parts, err := a.parts(ctx)
+	if err != nil {
+		return err
+	}
+	running := make([]*running, 0, len(parts))
+	failed := make(chan error, len(parts))
+	for _, p := range parts {
+		running = append(running, start(ctx, p, failed))
+		if p.name == "taskmanager" && !a.awaitManager(ctx, failed) {
+			break
+		}
+	}
+	if len(running) == len(parts) {
+		close(a.ready)
+		a.o.Notify("READY=1")
+		a.o.Log.Info().Str("device_id", a.o.Config.DeviceID).Str("version", Version).Int64("start_no", a.manager.StartNo()).Msg("agent ready")
+	}
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	a.o.Notify("STOPPING=1")
+	for _, r := range slices.Backward(running) {
+		if !r.stop() {
+			a.o.Log.Error().Str("part", r.name).Msg("part did not stop in time")
+		}
+	}
+	return err
+}
+
+func (a *Agent) awaitManager(ctx context.Context, failed chan error) bool {
+	select {
+	case <-a.manager.Ready():
+		return true
+	case err := <-failed:
+		failed <- err
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// parts lists what runs, in the order of the start.
+func (a *Agent) parts(ctx context.Context) ([]part, error) {
+	exec, err := listen(ctx, a.o.Executor, a.o.Config.Executor.Socket)
+	if err != nil {
+		return nil, err
+	}
+	server := socket.NewServer(socket.Options{Registry: a.execs, Sink: a.manager.Send, Log: a.component("socket"), Allowed: a.bound})
+	parts := []part{
+		{"executors", a.execs.Run},
+		{"taskmanager", a.manager.Run},
+		{"socket", func(ctx context.Context) error { return server.Serve(ctx, exec) }},
+	}
+	diag, err := a.diagnostics(ctx)
+	if err != nil {
+		return nil, errors.Join(err, exec.Close())
+	}
+	parts = append(parts, diag...)
+	if a.link != nil {
+		parts = append(parts, part{"cloudlink", a.link.Run})
+	}
+	return append(parts, part{"watchdog", a.watchdog}), nil
+}
+
+// bound says whether the catalog binds a method to a service: nobody else may register it.
+func (a *Agent) bound(service core.ServiceID, m catalog.Method) bool {
+	op, ok := a.o.Catalog.Operations[m]
+	return ok && op.Binding.Kind == "socket" && op.Binding.Name == string(service)
+}
+
+type running struct {
+	name   string
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// start runs a part in a context of its own, so that parts can be stopped one after the other.
+func start(ctx context.Context, p part, failed chan<- error) *running {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r := &running{p.name, cancel, make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		if err := p.run(own); err != nil && own.Err() == nil {
+			failed <- fmt.Errorf("%s: %w", p.name, err)
+		}
+	}()
+	return r
+}
+
+func (r *running) stop() bool {
+	r.cancel()
+	t := time.NewTimer(stopTime)
+	defer t.Stop()
+	select {
+	case <-r.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// listen opens a unix socket, unless it was handed in. A socket file that nobody listens on any more is what an earlier process
+// left behind.
+func listen(ctx context.Context, given net.Listener, path string) (net.Listener, error) {
+	if given != nil {
+		return given, nil
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("cannot listen on %s: another process does", path)
+	}
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("cannot listen on %s: %w", path, err)
+	}
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
+}

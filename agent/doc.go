@@ -1,0 +1,76 @@
+// Package agent joins the device's parts: store, task manager, executors, cloud link, diagnostics. It starts them in order, stops
+// them in reverse, each stop bounded, and tells systemd when it is ready and that it is alive. It decides nothing about plans; the
+// small adapters here let parts meet that must not know each other. Contract: docs/architecture.md.
+package agent
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/rs/zerolog"
+
+	"deviceagent/agent/config"
+	"deviceagent/cloudlink"
+	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Version of this program, set when it is built.
+var Version = "dev"
+
+// Clock is what the agent needs of a clock: package agent/clock has the real one and one for tests.
+type Clock interface {
+	Boot() int64
+	BootID() string
+	Wall() (ms int64, trusted bool)
+	NewTimer() interface {
+		C() <-chan struct{}
+		Reset(bootMS int64)
+		Stop()
+	}
+}
+
+// Options are the parts that differ between a robot and a test. Listeners and Dial left out are opened from the settings.
+type Options struct {
+	Config   config.Config
+	Catalog  *catalog.Catalog
+	Clock    Clock
+	Log      zerolog.Logger
+	Executor net.Listener // programs that act register here
+	Read     net.Listener // diagnostic API for reading
+	Control  net.Listener // diagnostic API for operating
+	Dial     func(context.Context) (net.Conn, error)
+	NewID    func() string
+	Notify   func(state string) // systemd; nil: nobody listens
+}
+
+func (o *Options) defaults() {
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if o.Notify == nil {
+		o.Notify = func(string) {}
+	}
+}
+
+// storePath is the database of the agent.
+func storePath(c config.Config) string { return filepath.Join(c.StateDir, "agent.db") }
+
+// clockOf lets the Manager see its own Timer type.
+type clockOf struct{ Clock }
+
+func (c clockOf) NewTimer() taskmanager.Timer { return c.Clock.NewTimer() }
+
+// tlsOf reads the certificates of the settings for each new connection, so that a rotation needs no restart.
+func tlsOf(b config.Broker) cloudlink.TLSFunc {
+	if b.CAFile == "" && b.CertFile == "" {
+		return nil
+	}
+	return tlsFiles{b.CAFile, b.CertFile, b.KeyFile}.config
+}
+
+// stopTime bounds the stop of one part. Source: systemd's TimeoutStopSec of the unit is 15 s for all of them.
+const stopTime = 3 * time.Second
