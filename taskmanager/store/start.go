@@ -189,6 +189,9 @@ func create(path string, steps []migration) error {
 	if err := errors.Join(c.migrate(steps), c.close()); err != nil { // the close copies the log back and removes it
 		return err
 	}
+	if err := os.Chmod(tmp, 0o600); err != nil { // plans are private; log and index take the mode of the file
+		return err
+	}
 	if err := syncFile(tmp); err != nil {
 		return err
 	}

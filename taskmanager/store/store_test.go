@@ -141,3 +141,17 @@ func TestCloseEndsAWaitingCommit(t *testing.T) {
 		}
 	})
 }
+
+func TestFilesArePrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	mustCommit(t, mustOpen(t, path, Options{BallastBytes: 8192}), step(1))
+	for _, end := range append([]string{ballastSuffix}, siblings...) {
+		info, err := os.Stat(path + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("mode of %q is %v, want 0600", end, info.Mode().Perm())
+		}
+	}
+}
