@@ -45,7 +45,7 @@ func accept(code byte, then func(net.Conn, packets.ControlPacket)) peer {
 }
 
 // linkRig runs one connection of a link inside a bubble, against a scripted peer, and gives how it ended and after how long.
-func linkRig(t *testing.T, p peer, during func(*link)) (err error, after time.Duration) {
+func linkRig(t *testing.T, p peer, during func(*link)) (after time.Duration, err error) {
 	t.Helper()
 	opt := &Options{ClientID: "t", Log: zerolog.Nop()}
 	peerDone := make(chan struct{})
@@ -83,7 +83,7 @@ func linkRig(t *testing.T, p peer, during func(*link)) (err error, after time.Du
 	<-peerDone
 	time.Sleep(time.Minute) // in the bubble: lets the library's own timers run out
 	synctest.Wait()
-	return err, after
+	return after, err
 }
 
 func TestLinkEndings(t *testing.T) {
@@ -148,7 +148,7 @@ func TestLinkEndings(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err, after := linkRig(t, tc.peer, nil)
+				after, err := linkRig(t, tc.peer, nil)
 				if err == nil || after < tc.least || after > tc.most {
 					t.Errorf("ended after %s with %v, want %s to %s", after, err, tc.least, tc.most)
 				}
@@ -171,7 +171,7 @@ func TestLinkEndsWhenTheOwnerIsTooFarBehind(t *testing.T) {
 				}
 			}
 		})
-		err, _ := linkRig(t, flood, nil)
+		_, err := linkRig(t, flood, nil)
 		if err == nil || err.Error() != "more messages came in than could be kept" {
 			t.Errorf("ended with %v", err)
 		}

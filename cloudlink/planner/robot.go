@@ -242,6 +242,7 @@ func (s *Server) expire(ctx context.Context, id string) error {
 	if len(over) == 0 {
 		return nil
 	}
+	var told []event
 	err := s.opt.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, p := range over {
 			row, err := tx.Down(p.id)
@@ -252,12 +253,15 @@ func (s *Server) expire(ctx context.Context, id string) error {
 			if err := tx.PutDown(row); err != nil {
 				return err
 			}
-			s.hub.publish(event{Kind: "workflow", ID: row.WorkflowID, DeviceID: id, What: "plan expired"})
+			told = append(told, event{Kind: "workflow", ID: row.WorkflowID, DeviceID: id, What: row.Type + " expired"})
 		}
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("cannot expire plans of device %s: %w", id, err)
+		return fmt.Errorf("cannot expire messages to device %s: %w", id, err)
+	}
+	for _, e := range told {
+		s.hub.publish(e)
 	}
 	return s.refresh(ctx, id)
 }

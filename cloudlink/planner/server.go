@@ -182,13 +182,17 @@ func (s *Server) prune(ctx context.Context) error {
 	if now.Sub(s.pruned) < pruneEvery {
 		return nil
 	}
-	s.pruned = now
 	before := ms(now.AddDate(0, 0, -messageDays))
-	return s.opt.Store.Update(ctx, func(tx *store.Tx) error {
-		n, err := tx.PruneMessages(before, pruneBatch)
-		if n > 0 {
-			s.opt.Log.Info().Int64(keyCount, n).Msg("old messages pruned")
-		}
+	var n int64
+	err := s.opt.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.PruneMessages(before, pruneBatch)
 		return err
 	})
+	if n > 0 {
+		s.opt.Log.Info().Int64(keyCount, n).Msg("old messages pruned")
+	}
+	if n < pruneBatch { // else the next tick goes on
+		s.pruned = now
+	}
+	return err
 }
