@@ -175,3 +175,11 @@ func TestObjectOf(t *testing.T) {
 		t.Error("nil must stay nil")
 	}
 }
+
+func TestValueRefusesInvalidUTF8ByItself(t *testing.T) {
+	for _, v := range []any{"\xff", []any{"\xff"}, map[string]any{"\xff": true}} {
+		if raw, err := (Value{v}).MarshalCBOR(); err == nil {
+			t.Errorf("%q was written as %x", v, raw)
+		}
+	}
+}

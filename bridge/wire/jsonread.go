@@ -28,7 +28,7 @@ func fromJSON(data []byte, lim Limits) ([]byte, *syntaxFault) {
 // checkJSON is the library's judgement on the grammar; the reader behind it may rely on it.
 func checkJSON(data []byte) *syntaxFault {
 	if !utf8.Valid(data) {
-		return malformed(0, "the message is not valid UTF-8")
+		return malformed(invalidUTF8(data), "the message is not valid UTF-8")
 	}
 	if json.Valid(data) {
 		return nil
@@ -39,6 +39,19 @@ func checkJSON(data []byte) *syntaxFault {
 		pos = int(syntax.Offset)
 	}
 	return malformed(pos, "the message is not JSON: %v", err)
+}
+
+// invalidUTF8 is the position of the first byte that is no UTF-8.
+func invalidUTF8(data []byte) int {
+	pos := 0
+	for pos < len(data) {
+		c, width := utf8.DecodeRune(data[pos:])
+		if c == utf8.RuneError && width == 1 {
+			break
+		}
+		pos += width
+	}
+	return pos
 }
 
 // jsonReader reads valid JSON and writes CBOR.

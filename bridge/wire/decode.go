@@ -2,11 +2,8 @@ package wire
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"reflect"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -36,43 +33,6 @@ type Options struct {
 	Limits    Limits // what is zero takes its default; nothing can be raised but Steps
 	Direction Direction
 }
-
-// bodyKind is one row of the table of bodies.
-type bodyKind struct {
-	dir   Direction
-	shape *shape
-	alloc func(*Envelope) any // sets the body of that type and returns a pointer to it
-	get   func(*Envelope) any // the body of that type, nil if it is not set
-}
-
-func row[T any](dir Direction, s *shaper, slot func(*Envelope) **T) bodyKind {
-	return bodyKind{
-		dir:   dir,
-		shape: s.of(reflect.TypeFor[T](), rule{}),
-		alloc: func(e *Envelope) any { p := new(T); *slot(e) = p; return p },
-		get: func(e *Envelope) any {
-			if p := *slot(e); p != nil {
-				return p
-			}
-			return nil
-		},
-	}
-}
-
-// bodies are the types that this agent reads and writes.
-var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
-	s := &shaper{structs: map[reflect.Type]*object{}}
-	return map[Type]bodyKind{
-		TypePlan:       row(Down, s, func(e *Envelope) **Plan { return &e.Plan }),
-		TypeControl:    row(Down, s, func(e *Envelope) **Control { return &e.Control }),
-		TypeStepResult: row(Down, s, func(e *Envelope) **StepResult { return &e.StepResult }),
-		TypeReceipt:    row(Down, s, func(e *Envelope) **Receipt { return &e.Receipt }),
-		TypeAck:        row(Up, s, func(e *Envelope) **Ack { return &e.Ack }),
-		TypeResult:     row(Up, s, func(e *Envelope) **Result { return &e.Result }),
-		TypeStepDue:    row(Up, s, func(e *Envelope) **StepDue { return &e.StepDue }),
-		TypeStatus:     row(Up, s, func(e *Envelope) **Status { return &e.Status }),
-	}, s.of(reflect.TypeFor[Envelope](), rule{})
-}()
 
 // decStrict fills structs from bytes that passed scan and walk. It repeats their checks, so that a hole in one of ours is closed
 // by the library's. decLoose is for what may have unknown members.
@@ -256,78 +216,4 @@ func (e *DecodeError) keep(dst *string, text string, lim Limits) {
 	if reason, _ := checkID(text, true, lim); reason == "" {
 		*dst = text
 	}
-}
-
-// frame is the envelope with its body.
-type frame struct {
-	Envelope
-	Body cbor.RawMessage `json:"body"`
-}
-
-// Encode writes one message. The body that Type names must be set, and no other. It refuses what no reader could accept by form
-// (invalid UTF-8, over the limits of the contract); it does not judge spellings, so that a report is never held back by one.
-func Encode(e Envelope, enc Encoding) ([]byte, error) {
-	body, err := encodeBody(&e)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := encMode.Marshal(frame{e, body})
-	if err != nil {
-		return nil, fmt.Errorf("cannot encode %s: %w", e.Type, err)
-	}
-	lim := DefaultLimits()
-	if f := scan(plain, lim); f != nil {
-		return nil, fmt.Errorf("cannot encode %s: %w", e.Type, f)
-	}
-	var out []byte
-	switch enc {
-	case CBOR:
-		out = append(bytes.Clone(selfDescribed), plain...)
-	case JSON:
-		out = toJSON(plain)
-	default:
-		return nil, fmt.Errorf("cannot encode %s: unknown encoding %q", e.Type, enc)
-	}
-	if int64(len(out)) > lim.MessageBytes {
-		return nil, fmt.Errorf("cannot encode %s: %d bytes, at most %d are allowed", e.Type, len(out), lim.MessageBytes)
-	}
-	return out, nil
-}
-
-func encodeBody(e *Envelope) (cbor.RawMessage, error) {
-	if _, ok := bodies[e.Type]; !ok {
-		return nil, fmt.Errorf("cannot encode message: unknown type %q", e.Type)
-	}
-	var body any
-	for t, row := range bodies {
-		b := row.get(e)
-		if t == e.Type {
-			body = b
-		} else if b != nil {
-			return nil, fmt.Errorf("cannot encode %s: a body of type %s is set", e.Type, t)
-		}
-	}
-	if body == nil {
-		return nil, fmt.Errorf("cannot encode %s: its body is not set", e.Type)
-	}
-	raw, err := encMode.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("cannot encode %s: %w", e.Type, err)
-	}
-	return raw, nil
-}
-
-// ContentHash is the hex SHA-256 of the deterministic CBOR of the array [type, device_id, body]. Two messages that say the same
-// have one hash, whatever their encoding, id and time, and whether a default was written out as null or an empty list. It tells
-// a repeat from an id that was used again with other content. The errors are those of Encode for a missing or foreign body.
-func ContentHash(e Envelope) (string, error) {
-	body, err := encodeBody(&e)
-	if err != nil {
-		return "", err
-	}
-	buf := appendHead(nil, majorArray, 3)
-	buf = appendText(buf, string(e.Type))
-	buf = appendText(buf, e.DeviceID)
-	sum := sha256.Sum256(append(buf, body...))
-	return hex.EncodeToString(sum[:]), nil
 }
