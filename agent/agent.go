@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
@@ -72,7 +73,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b), Dial: a.o.Dial,
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
 		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
-		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID,
+		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
 	})
 }
 

@@ -1,0 +1,99 @@
+// Command testbed is for trying things out without a robot: a simulated robot as a program, the demo, and scenarios. It says so
+// wherever it speaks. None of it is on a device.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"deviceagent/testbed/robot"
+)
+
+// commands are the subcommands, in the order of the usage.
+var commands = []struct {
+	name, use string
+	run       func(ctx context.Context, args []string) error
+}{
+	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
+}
+
+// usageError is a wrong command line: exit code 2.
+type usageError struct{ error }
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	if len(args) == 0 {
+		usage(os.Stderr)
+		return 2
+	}
+	for _, c := range commands {
+		if c.name != args[0] {
+			continue
+		}
+		err := c.run(ctx, args[1:])
+		switch {
+		case err == nil || errors.Is(err, flag.ErrHelp):
+			return 0
+		case errors.As(err, new(usageError)):
+			fmt.Fprintf(os.Stderr, "testbed %s: %v\n", c.name, err)
+			return 2
+		}
+		fmt.Fprintf(os.Stderr, "testbed %s: %v\n", c.name, err)
+		return 1
+	}
+	if h := args[0]; h == "help" || h == "-h" || h == "--help" {
+		usage(os.Stdout)
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "testbed: no command %q\n", args[0])
+	usage(os.Stderr)
+	return 2
+}
+
+func usage(w *os.File) {
+	fmt.Fprintln(w, "testbed: a simulated robot, scenarios and the demo (nothing of it runs on a device)")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  testbed %-8s %s\n", c.name, c.use)
+	}
+	fmt.Fprintln(w, "testbed COMMAND -h lists the flags.")
+}
+
+func runRobot(ctx context.Context, args []string) error {
+	opt := robot.Options{Commands: os.Stdin, Out: os.Stderr}
+	f := flag.NewFlagSet("testbed robot", flag.ContinueOnError)
+	f.StringVar(&opt.Socket, "socket", "/run/deviceagent/executor.sock", "the agent's executor socket")
+	f.Float64Var(&opt.Speed, "speed", 1, "simulated seconds a real second")
+	f.StringVar(&opt.LogPath, "log", "", "the robot's own log: JSON lines, appended")
+	f.StringVar(&opt.Home.Start, "start", "", "room where the robot stands; empty: the station")
+	f.Float64Var(&opt.Home.Battery, "battery", 80, "percent at the start")
+	f.Func("fault", "what goes wrong, as in setMoveTo:lie_done; may be given again", opt.Home.Faults.Add)
+	f.Usage = func() {
+		fmt.Fprintln(f.Output(), "Usage of testbed robot:")
+		f.PrintDefaults()
+		fmt.Fprintf(f.Output(), "Commands on standard input, one a line:\n%s\n", indent(robot.Commands()))
+	}
+	if err := f.Parse(args); err != nil {
+		return flagError(err)
+	}
+	return robot.Run(ctx, opt)
+}
+
+func flagError(err error) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return usageError{err}
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
