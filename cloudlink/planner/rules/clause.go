@@ -24,7 +24,7 @@ type clause struct {
 // moods says what an ending does at the end of a clause.
 var moods = map[string]mood{
 	"imp": moodRequest, "inf": moodRequest, "gi": moodNominal, "polite": moodQuery, "will": moodQuery, "query": moodQuery, "can": moodQuery,
-	"tag": moodQuery, "seq": moodRequest, "chain": moodRequest, "simul": moodRequest, "cond": moodRequest, "decl": moodDeclare, "permit": moodDeclare, "past": moodDeclare,
+	"tag": moodQuery, "seq": moodRequest, "chain": moodRequest, "simul": moodRequest, "cond": moodRequest, "decl": moodDeclare, "reason": moodDeclare, "permit": moodDeclare, "past": moodDeclare,
 	"adv": moodDeclare, "adn_n": moodDeclare, "adn_l": moodDeclare, "adn_p": moodDeclare, "ji": moodDeclare, "before": moodDeclare,
 }
 
@@ -46,11 +46,11 @@ func split(items []item, question bool) []clause {
 			continue
 		}
 		cur = append(cur, it)
-		if isPredicate(it) && (isLink(it.fn) || it.fn == "cond") {
+		if isPredicate(it) && (isLink(it.fn) || it.fn == "cond" || it.fn == "reason") {
 			flush(it.fn)
 			continue
 		}
-		if isPredicate(it) && isFinal(it.fn) && !followedByQuery(items[i+1:]) {
+		if isPredicate(it) && isFinal(it.fn) && !followedByQuery(items[i+1:]) && !asksFor(items[i+1:]) {
 			flush("")
 		}
 	}
@@ -59,7 +59,12 @@ func split(items []item, question bool) []clause {
 }
 
 // isFinal says whether an ending closes a sentence: "거실로 가. 청정해." are two requests in order.
-func isFinal(fn string) bool { return fn == "imp" || fn == "inf" || fn == "query" }
+func isFinal(fn string) bool {
+	return fn == "imp" || fn == "inf" || fn == "query" || fn == "decl" || fn == "past"
+}
+
+// asksFor says whether the rest is a polite frame around what was said: 바랍니다.
+func asksFor(rest []item) bool { return len(rest) > 0 && rest[0].key == "ask" }
 
 // followedByQuery says whether the rest only asks to tell ("어떤지 알려줘") or wishes ("주면 좋겠어").
 func followedByQuery(rest []item) bool {
@@ -87,7 +92,7 @@ func newClause(items []item, link string, question bool) clause {
 	if c.asks(question) {
 		c.mood = moodQuery
 	}
-	if slices.ContainsFunc(items, func(it item) bool { return it.kind == kindActNoun && it.key == "ask" }) {
+	if slices.ContainsFunc(items, func(it item) bool { return (it.kind == kindActNoun || it.kind == kindVerb) && it.key == "ask" }) {
 		c.mood = moodRequest
 	}
 	return c
@@ -122,7 +127,9 @@ func moodOf(last item, items []item, question bool) mood {
 		m = moodRequest
 	case last.fn == "inf" && question && !last.give:
 		m = moodQuery
-	case last.kind != kindVerb && m == moodRequest && !isLink(last.fn):
+	case last.kind != kindVerb && isLink(last.fn):
+		m = moodDeclare // "공기가 나빠서"
+	case last.kind != kindVerb && m == moodRequest:
 		m = moodQuery // "공기 좋아"
 	}
 	for _, it := range items {

@@ -12,13 +12,14 @@ var grades = map[string][]any{"bad": {"bad", "very_bad"}, "good": {"good", "norm
 // gradeOf reads a state as a grade of what is measured: much dust is bad, little is good, "필요하면" means that it is bad.
 var gradeOf = map[string]string{"bad": "bad", "good": "good", "high": "bad", "low": "good", "need": "bad"}
 
-// opOf reads a word of comparison.
-var opOf = map[string]string{"ge": "ge", "gt": "gt", "le": "le", "lt": "lt", "high": "gt", "low": "lt", "become": "ge", "remain": "ge"}
+// opOf reads a word of comparison. "되면" and "떨어지면" are no comparison: they wait for a moment, and a condition is asked once.
+var opOf = map[string]string{"ge": "ge", "gt": "gt", "le": "le", "lt": "lt", "high": "gt", "low": "lt", "remain": "ge"}
 
 // conditional is a read condition. frame is what has to be measured for it first, or nil.
 type conditional struct {
 	when  wire.Condition
 	frame *frame
+	said  string
 	then  bool // no condition: the earlier step of the same sentence has ended ("끝나면")
 }
 
@@ -101,6 +102,10 @@ func (g *grounding) onlyCondition() bool {
 	for _, it := range g.clause.items {
 		switch it.kind {
 		case kindThing, kindState, kindStateNoun, kindMeasure, kindNumber, kindPercent, kindCopula, kindFiller, kindHome, kindHere, kindIf:
+		case kindAsk:
+			if g.p.lang == korean {
+				return false // English "is" opens a question elsewhere
+			}
 		case kindVerb:
 			if it.key != "do" && it.key != "on" {
 				return false
@@ -117,6 +122,8 @@ func (g *grounding) comparison() (value float64, op string, ok bool) {
 		switch {
 		case it.kind == kindNumber || it.kind == kindPercent:
 			value, ok = it.num, true
+		case it.kind == kindState && (it.key == "fall" || it.key == "become"):
+			return 0, "", true
 		case (it.kind == kindState || it.kind == kindMeasure) && opOf[it.key] != "":
 			if op == "" || it.kind == kindMeasure {
 				op = opOf[it.key]

@@ -162,7 +162,7 @@ func (p *reader) mergeEnglish(items []item) []item {
 			next.kind, next.start = kindDelay, it.start
 			out, i = append(out, next), i+1
 		case it.kind == kindVerb && it.key == "wait" && next.kind == kindDuration:
-			next.kind, next.start = kindDelay, it.start
+			next.kind, next.start, next.key = kindDelay, it.start, "wait"
 			out, i = append(out, next), i+1
 		case it.kind == kindDuration && next.kind == kindSince:
 			it.kind, it.end = kindDelay, next.end
@@ -204,7 +204,7 @@ func turns(out []item, key string, end int) bool {
 
 // englishClauses cuts at connecting words, and before each verb that follows a verb. A condition said last ("… if needed") goes
 // before its action.
-func englishClauses(items []item, question bool) []clause {
+func englishClauses(items []item, t text) []clause {
 	var groups [][]item
 	var cur []item
 	flush := func() {
@@ -212,21 +212,33 @@ func englishClauses(items []item, question bool) []clause {
 			groups, cur = append(groups, cur), nil
 		}
 	}
-	for _, it := range items {
+	for i, it := range items {
 		hasVerb := slices.ContainsFunc(cur, func(x item) bool { return x.kind == kindVerb })
 		condition := len(cur) > 0 && cur[0].kind == kindIf
 		switch {
 		case it.kind == kindConnect:
 			flush()
 			continue
+		case it.kind == kindDelay && it.key == "wait":
+			flush()
+			cur = append(cur, it)
+			flush()
+			continue
+		case it.kind == kindDelay && hasVerb && t.comma(items[i-1].end, it.start):
+			flush()
+		case it.kind == kindDelay && hasVerb && i+1 < len(items) && items[i+1].kind == kindVerb && !t.comma(it.end, items[i+1].start):
+			it.kind = kindUnknown // before it or after it? Nothing says which
 		case it.kind == kindIf, it.kind == kindVerb && (hasVerb || condition), it.kind == kindNeg && len(cur) > 0, it.kind == kindDelay && condition:
 			flush()
 		}
 		cur = append(cur, it)
 	}
 	flush()
-	return orderEnglish(groups, question)
+	return orderEnglish(groups, t.question)
 }
+
+// comma says whether a comma stands between two places.
+func (t text) comma(from, to int) bool { return strings.ContainsRune(string(t.original[from:to]), ',') }
 
 func orderEnglish(groups [][]item, question bool) []clause {
 	var out []clause

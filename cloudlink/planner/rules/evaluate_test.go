@@ -31,7 +31,7 @@ func (l labelled) accepts(family string) bool {
 // builtIn is a small set of our own, so that the measure itself is tested without outside data.
 var builtIn = []labelled{
 	{"서재로 가 줘", "ODL", ""}, {"배터리 알려 줘", "ODL", ""}, {"청정 좀 켜 볼래", "ODL", ""}, {"화면 어둡게 해 줘", "ODL", ""},
-	{"냉장고 문 열어 줘", "UNS", ""}, {"넷플릭스 켜", "UNS", ""}, {"오늘 서울 날씨 알려 줘", "FRG", ""}, {"요즘 너무 외로워", "DEF", ""},
+	{"냉장고 문 열어 줘", "UNS", ""}, {"넷플릭스 켜", "UNS", ""}, {"주말에 부산 날씨 어떤지 알려 줘", "FRG", ""}, {"요즘 너무 외로워", "DEF", ""},
 	{"내일 회의 일정 추가해 줘", "SCH", ""}, {"이름이 뭐니", "DQR", ""},
 }
 

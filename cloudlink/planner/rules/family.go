@@ -52,11 +52,13 @@ func (p *Planner) route(lang language, out parsed) verdict {
 		return verdict{family: turn.SCH, certain: true}
 	case out.text.contains(c.Story.in(lang)):
 		return verdict{family: turn.STM, certain: true}
+	case uns != "" && asksAbout(out) && publicMedia[uns]:
+		return verdict{family: turn.FRG, runnerUp: turn.UNS}
 	case uns != "" && (request || out.unknown == 0):
 		return verdict{family: turn.UNS, category: uns, certain: out.unknown == 0}
-	case out.text.contains(c.Product.in(lang)):
+	case out.text.contains(c.Product.in(lang)) && out.unknown <= 2, !ours && asksProduct(lang, out, p.topics):
 		return verdict{family: turn.DQR, runnerUp: turn.DEF}
-	case out.text.contains(c.Outdoor.in(lang)) && out.text.contains(c.Fresh.in(lang)), out.text.contains(c.Fresh.in(lang)) && !ours:
+	case out.text.contains(c.Outdoor.in(lang)) && out.text.contains(c.Fresh.in(lang)) && out.unknown > 0, out.text.contains(c.Fresh.in(lang)) && !ours:
 		return verdict{family: turn.FRG, runnerUp: turn.DEF}
 	case slices.Contains(out.foreign, "sch") && request && !ours:
 		return verdict{family: turn.SCH, runnerUp: turn.DEF}
@@ -64,10 +66,18 @@ func (p *Planner) route(lang language, out parsed) verdict {
 		return verdict{family: turn.ODL, runnerUp: turn.DEF}
 	case uns != "":
 		return verdict{family: turn.UNS, category: uns, runnerUp: turn.DEF}
+	case asksOutside(out):
+		return verdict{family: turn.FRG, runnerUp: turn.DEF}
 	case p.isFragment(lang, out):
 		return verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}
 	}
 	return verdict{family: turn.DEF, runnerUp: turn.STTNull}
+}
+
+// asksProduct says whether a question names a topic of the product questions in planner.json.
+func asksProduct(lang language, out parsed, topics words) bool {
+	asked := out.text.question || slices.ContainsFunc(out.clauses, func(c clause) bool { return c.mood == moodQuery })
+	return asked && out.text.contains(topics.in(lang))
 }
 
 func unsupported(out parsed) string {
@@ -77,6 +87,28 @@ func unsupported(out parsed) string {
 		}
 	}
 	return ""
+}
+
+// publicMedia are the categories whose things are also talked about: a question about a film is not a wish to play it.
+var publicMedia = map[string]bool{"video_playback": true, "music_playback": true, "streaming_or_app_execution": true}
+
+// asksAbout says whether every clause with a verb is a question.
+func asksAbout(out parsed) bool {
+	asked := false
+	for _, c := range out.clauses {
+		asked = asked || c.mood == moodQuery
+		if pred, ok := c.predicate(); ok && c.mood == moodRequest && pred.key != "query" {
+			return false
+		}
+	}
+	return asked || out.text.question
+}
+
+// asksOutside says whether it asks how much, where or when of something that is not ours.
+func asksOutside(out parsed) bool {
+	return out.unknown > 0 && slices.ContainsFunc(out.items, func(it item) bool {
+		return it.kind == kindAsk && !slices.Contains([]string{"뭐", "무엇", "what", "how", "is", "are", "do", "does", "did", "has", "was", "why", "who"}, it.text)
+	})
 }
 
 // oursOnly says whether the sentence is about the robot: it names one of our things, or goes somewhere, and what is not understood
@@ -123,7 +155,7 @@ func (p *Planner) isFragment(lang language, out parsed) bool {
 	}
 	last := fields[len(fields)-1]
 	for _, suffix := range p.cues.FinalSuffixes {
-		if strings.HasSuffix(last, suffix) && len([]rune(last)) > len([]rune(suffix)) {
+		if strings.HasSuffix(last, suffix) && (len([]rune(last)) > len([]rune(suffix)) || len(fields) > 1) {
 			return false
 		}
 	}

@@ -132,6 +132,7 @@ type koreanWords struct {
 	QuestionWords []string            `json:"question_words"`
 	After         []string            `json:"after"`
 	AfterForms    []string            `json:"after_forms"`
+	Elapsed       []string            `json:"elapsed"` // after a duration only
 	During        []string            `json:"during"`
 	Connectors    []string            `json:"connectors"`
 	Since         []string            `json:"since"`

@@ -10,6 +10,7 @@ func merge(items []item) []item {
 	items = mergeNegation(items)
 	items = mergeCan(items)
 	items = mergeCausative(items)
+	items = mergeWish(items)
 	items = mergeTimes(items)
 	items = mergeAfter(items)
 	return mergeParticles(items)
@@ -122,6 +123,23 @@ func mergeCausative(items []item) []item {
 	return out
 }
 
+// mergeWish: 가 줬으면 좋겠어 asks for it; 가면 좋겠어 only says so.
+func mergeWish(items []item) []item {
+	var out []item
+	for _, it := range items {
+		last := len(out) - 1
+		if it.kind == kindState && it.key == "wish" && last >= 0 && isPredicate(out[last]) && out[last].fn == "cond" {
+			out[last].fn, out[last].end = "decl", it.end
+			if out[last].give {
+				out[last].fn = "imp"
+			}
+			continue
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
 // mergeTimes: 30초 + 뒤 is a delay, 20분 + 동안 a span, and a wait of 30 seconds is a delay for what comes next.
 func mergeTimes(items []item) []item {
 	var out []item
@@ -160,6 +178,8 @@ func mergeAfter(items []item) []item {
 		case it.kind == kindSince && last >= 0 && isPredicate(out[last]) && i+1 < len(items) && items[i+1].kind == kindDelay:
 			out[last].fn = "seq"
 			continue
+		case it.kind == kindAfter && (it.key == "elapsed" || last < 0):
+			it.kind = kindUnknown // "이따가", "다음에": later, but nobody said when
 		case it.kind == kindAfter:
 			it.kind = kindConnect
 		}

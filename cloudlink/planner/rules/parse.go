@@ -43,17 +43,17 @@ func (p *reader) parse(said string) parsed {
 			out.foreign = append(out.foreign, "sch")
 		}
 	}
-	out.clauses = p.clausesOf(raw, out.text.question)
+	out.clauses = p.clausesOf(raw, out.text)
 	p.readClauses(&out)
 	return out
 }
 
-func (p *reader) clausesOf(items []item, question bool) []clause {
+func (p *reader) clausesOf(items []item, t text) []clause {
 	var out []clause
 	if p.lang == english {
-		return englishClauses(items, question)
+		return englishClauses(items, t)
 	}
-	for _, c := range split(items, question) {
+	for _, c := range split(items, t.question) {
 		out = append(out, spread(c)...)
 	}
 	return out
@@ -64,7 +64,6 @@ type state struct {
 	at      string
 	delayMS int64
 	when    *conditional
-	link    string
 }
 
 // readClauses reads each clause in turn. A condition holds for the clause after it and for what is chained to that by -아서.
@@ -77,19 +76,19 @@ func (p *reader) readClauses(out *parsed) {
 		}
 		st.delayMS += delayOf(c)
 		switch {
-		case onlyWaits(c):
+		case onlyWaits(c), n == len(out.clauses)-1 && g.stays():
 			continue
 		case c.link == "cond":
 			p.takeCondition(out, g, &st, n)
+		case c.mood == moodDeclare && g.known() && !g.namesAct() && len(out.clauses) > 1:
+			continue // "공기가 안 좋네" only says why
 		case c.negated:
 			out.negated = append(out.negated, c)
 			if !g.known() || !c.forbids() && p.lang == korean {
 				out.doubts = append(out.doubts, doubt{reason: doubtUnknownWord})
 			}
 		case c.mood == moodDeclare:
-			if !g.known() || len(out.clauses) == 1 || g.namesAct() {
-				out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
-			}
+			out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
 		case g.isControl():
 			p.takeControl(out, c)
 		default:
@@ -122,6 +121,19 @@ func (g *grounding) namesAct() bool {
 	return slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindVerb || it.kind == kindActNoun })
 }
 
+// stays says whether the clause only tells to wait after a move: "안방으로 가서 대기해", "가 있어". That is what happens anyway.
+func (g *grounding) stays() bool {
+	if g.prev == nil || g.prev.frame.ID != "move" || g.clause.mood != moodRequest || g.clause.negated {
+		return false
+	}
+	for _, it := range g.clause.items {
+		if it.kind != kindFiller && it.kind != kindHere && !(it.kind == kindVerb && it.key == "wait") {
+			return false
+		}
+	}
+	return true
+}
+
 // known says whether the clause has no word that is not understood.
 func (g *grounding) known() bool {
 	return !slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindUnknown || it.kind == kindForeign })
@@ -143,6 +155,7 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 			span: out.text.span(g.clause.start, g.clause.end), clause: n, delayMS: st.delayMS})
 		st.delayMS = 0
 	}
+	cond.said = out.text.span(g.clause.start, g.clause.end)
 	st.when = &cond
 }
 
@@ -166,7 +179,7 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 	in.link, in.clause, in.delayMS = g.clause.link, n, st.delayMS
 	if st.when != nil {
 		when := st.when.when
-		in.when = &when
+		in.when, in.ifSaid = &when, st.when.said
 		if st.when.frame != nil {
 			in.visible = st.when.frame.Metric.OutputKey
 		}
@@ -225,8 +238,20 @@ func (p *reader) takeControl(out *parsed, c clause) {
 	out.control = &wire.Control{Verb: "cancel", Scope: "all", RequestedBy: "user", Reason: "user_cancelled"}
 }
 
-// contains says whether the folded utterance has one of the words; spaces do not count.
+// contains says whether the utterance has one of the words. Spaces do not count, but a word of one syllable counts only as a whole
+// word, alone or before a particle: "비" is not in "비밀".
 func (t text) contains(list []string) bool {
 	folded := strings.ReplaceAll(string(t.runes), " ", "")
-	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, strings.ReplaceAll(w, " ", "")) })
+	fields := strings.Fields(string(t.runes))
+	return slices.ContainsFunc(list, func(w string) bool {
+		if len([]rune(w)) == 1 {
+			return slices.ContainsFunc(fields, func(f string) bool {
+				rest, begins := strings.CutPrefix(f, w)
+				return begins && (rest == "" || slices.Contains(shortParticles, rest))
+			})
+		}
+		return strings.Contains(folded, strings.ReplaceAll(w, " ", ""))
+	})
 }
+
+var shortParticles = []string{"가", "는", "도", "이", "은", "만"}

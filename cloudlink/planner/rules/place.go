@@ -21,6 +21,9 @@ func (g *grounding) takeRooms(in *intent, _ action, op catalog.Operation) *doubt
 	case in.frame.RoomParam == "" && (!in.frame.Place || in.method != in.frame.Method):
 		return &doubt{reason: doubtCannotAtRoom}
 	}
+	if len(wanted) > 1 {
+		return &doubt{reason: doubtAmbiguous, slot: "position", options: g.p.names(mergeKeys(wanted[0].keys, wanted[1].keys))}
+	}
 	r, d := g.one(wanted[0])
 	if d != nil {
 		return d
@@ -53,9 +56,6 @@ func (g *grounding) rooms() []item {
 			out = append(out, it)
 		}
 	}
-	if len(out) > 1 {
-		out = out[:1] // several rooms were spread over clauses before; what is left here repeats one
-	}
 	return out
 }
 
@@ -66,7 +66,7 @@ func (g *grounding) one(it item) (room, *doubt) {
 	}
 	r := g.p.rooms[it.keys[0]]
 	if !r.reachable {
-		return room{}, &doubt{reason: doubtUnreachable, slot: "position", room: r.name, options: g.p.names(nil)}
+		return room{}, &doubt{reason: doubtUnreachable, slot: "position", room: r.in(g.p.lang), options: g.p.names(nil)}
 	}
 	return r, nil
 }
@@ -100,7 +100,19 @@ func (g *grounding) elsewhere(wanted []item) *doubt {
 	if g.at == r.name {
 		return nil
 	}
-	return &doubt{reason: doubtElsewhere, slot: "position", room: r.name}
+	return &doubt{reason: doubtElsewhere, slot: "position", room: r.in(g.p.lang)}
+}
+
+// in is the name of a room in a language: for English its first name in Latin letters.
+func (r room) in(lang language) string {
+	if lang == english {
+		for _, name := range r.names {
+			if isEnglish(name, "") {
+				return name
+			}
+		}
+	}
+	return r.name
 }
 
 // names lists the rooms by their own names: those of the ids, or all that can be reached.
@@ -109,7 +121,7 @@ func (p *reader) names(ids []string) []string {
 	for _, id := range p.order {
 		r := p.rooms[id]
 		if ids == nil && r.reachable || slices.Contains(ids, id) {
-			out = append(out, r.name)
+			out = append(out, r.in(p.lang))
 		}
 	}
 	return out
@@ -128,7 +140,7 @@ func spread(c clause) []clause {
 		return []clause{c}
 	}
 	for n, i := range rooms[:len(rooms)-1] {
-		if rooms[n+1] != i+1 || c.items[i].role != "and" && c.items[i].role != "" {
+		if rooms[n+1] != i+1 || c.items[i].role != "and" {
 			return []clause{c}
 		}
 	}

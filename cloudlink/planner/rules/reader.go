@@ -161,6 +161,9 @@ func (p *reader) addKorean() {
 			p.lex.add(word, entry{kind: list.kind})
 		}
 	}
+	for _, word := range ko.Elapsed {
+		p.lex.add(word, entry{kind: kindAfter, key: "elapsed"})
+	}
 	for _, word := range sortedKeys(ko.Measures) {
 		p.lex.add(word, entry{kind: kindMeasure, key: ko.Measures[word]})
 	}
@@ -241,6 +244,9 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 	case next.kind == kindParticle || next.kind == kindCopula:
 		if fresh || !takesParticle(prev.kind) || !p.agrees(t, at, next) || next.text == "하고" && prev.kind != kindRoom {
 			return no
+		}
+		if prev.kind == kindUnknown {
+			return costPerRune / 2 // "다락방" + "로" rather than "다락방로"
 		}
 		return costSuffix
 	case prev.kind == kindUnknown && !fresh && !(next.kind == kindVerb && next.key == "do"):

@@ -16,6 +16,7 @@ type Planner struct {
 	words   catalogfile.Planner
 	cues    *cues
 	frames  map[string]*frame
+	topics  words // of product questions
 	readers map[language]*reader
 }
 
@@ -23,6 +24,10 @@ type Planner struct {
 func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 	p := &Planner{cat: cat, words: said, cues: &cues{}, readers: map[language]*reader{}}
 	readData("cues.json", p.cues)
+	for _, topic := range sortedKeys(said.QnATopics) {
+		p.topics.Ko = append(p.topics.Ko, said.QnATopics[topic].Ko...)
+		p.topics.En = append(p.topics.En, said.QnATopics[topic].En...)
+	}
 	var levels map[string]words
 	p.frames, levels = framesOf(cat)
 	for _, lang := range []language{korean, english} {

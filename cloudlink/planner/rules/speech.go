@@ -99,10 +99,7 @@ func acknowledge(lang language, intents []intent) string {
 func before(in intent) string {
 	text := ""
 	if in.when != nil {
-		text = "조건이 맞으면 "
-		if in.visible != "" {
-			text = "필요하면 "
-		}
+		text = in.ifSaid + " "
 	}
 	if in.delayMS > 0 {
 		text += durationText(in.delayMS) + " 뒤에 "
@@ -118,7 +115,7 @@ func acknowledgeEnglish(intents []intent) string {
 			phrase = "go to the " + in.said + " and " + phrase
 		}
 		if in.when != nil {
-			phrase = "if the condition holds, " + phrase
+			phrase += " " + in.ifSaid
 		}
 		if in.delayMS > 0 {
 			phrase += " after " + durationEnglish(in.delayMS)
