@@ -38,6 +38,7 @@ type link struct {
 	last   uint64 // call number, from 1
 	oldest uint64
 	ended  bool
+	silent bool  // ended by a stop of the agent
 	strays int64 // answers to no open call: late, repeated or invented
 }
 
@@ -48,7 +49,11 @@ type pending struct {
 	done func(core.Event, error)
 }
 
-var errReplaced = errors.New("another connection of this service took its place")
+// Why a link ended that neither side broke.
+var (
+	errReplaced = errors.New("another connection of this service took its place")
+	errStopped  = errors.New("the agent stops")
+)
 
 func newLink(s *Server, conn net.Conn, reg Registration, cancel context.CancelCauseFunc) *link {
 	return &link{srv: s, reg: reg, conn: conn, out: newOutbox(), cancel: cancel, done: make(chan struct{}), oldest: 1,
@@ -60,7 +65,8 @@ func newLink(s *Server, conn net.Conn, reg Registration, cancel context.CancelCa
 func (l *link) replace() { l.cancel(errReplaced) }
 
 // run enters the service into the registry, reads until the connection ends and takes it out again. When it returns, every call
-// has ended and the core knows that the service is down.
+// has ended and the core knows that the service is down. But if the agent stops, nothing is said: a stop must look like a power
+// cut, after which the tasks are asked for, and not like the loss of every executor.
 func (l *link) run(ctx context.Context, in *frameReader) error {
 	if _, err := l.out.send(KindRegistered, 0, registeredBody{OK: true}, false); err != nil {
 		return err
@@ -79,6 +85,10 @@ func (l *link) run(ctx context.Context, in *frameReader) error {
 		err = context.Cause(ctx)
 	}
 	l.farewell(err, writer)
+	if errors.Is(err, errStopped) {
+		l.silence()
+		return err
+	}
 	l.endCalls()
 	l.srv.opt.Registry.Remove(l.reg.Service, l.reg.Instance, downReason(err))
 	l.log.Info().Err(err).Int64("stray_answers", l.strays).Msg("executor connection ended")
@@ -119,6 +129,9 @@ func (l *link) Begin(out core.Output, done func(core.Event, error)) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.silent {
+		return nil // never answered
+	}
 	if l.ended {
 		return errClosed
 	}
@@ -169,6 +182,13 @@ func (l *link) forget(call uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, call)
+}
+
+// silence lets all calls, also those to come, hang: the registry's end is near.
+func (l *link) silence() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.silent, l.calls = true, nil
 }
 
 // endCalls answers what is still open, in order: unknown if its frame was handed to a write, else surely not sent.

@@ -19,7 +19,6 @@ const (
 	reasonBadFrame   = "bad_frame"
 	reasonReplaced   = "replaced"
 	reasonLost       = "connection_lost"
-	reasonShutdown   = "agent_stops"
 	reasonNoRegister = "register_expected"
 )
 

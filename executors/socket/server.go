@@ -60,13 +60,16 @@ func NewServer(opt Options) *Server {
 }
 
 // Serve accepts until ctx ends, which closes ln and all connections; it returns the cause when none of its goroutines is left.
-// Any other end of ln is an error.
+// The end of ctx is a stop of the agent: the core is not told that its executors are gone. Any other end of ln is an error.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	conns, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer cancel(errClosed)
-	stop := context.AfterFunc(ctx, func() { ln.Close() })
+	defer cancel(errStopped)
+	stop := context.AfterFunc(ctx, func() {
+		cancel(errStopped)
+		ln.Close()
+	})
 	defer stop()
 	slots := make(chan struct{}, s.opt.MaxConns)
 	for {
@@ -81,7 +84,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			s.ServeConn(ctx, conn)
+			_ = s.ServeConn(conns, conn) // it was logged
 		})
 	}
 }
@@ -106,7 +109,8 @@ func accept(ctx context.Context, ln net.Listener) (net.Conn, error) {
 	}
 }
 
-// ServeConn serves one connection, which it owns, until it ends or ctx does. The error says why it ended; it was logged.
+// ServeConn serves one connection, which it owns, until it ends or ctx does; either is the end of its service, and the core is
+// told. The error says why it ended; it was logged.
 func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(errClosed)
