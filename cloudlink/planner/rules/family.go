@@ -134,7 +134,8 @@ func (p *Planner) oursOnly(out parsed) bool {
 	}
 	asked := slices.ContainsFunc(out.clauses, func(c clause) bool {
 		pred, ok := c.predicate()
-		return c.mood == moodQuery || ok && (pred.fn == "imp" || pred.fn == "inf" || pred.give) || len(c.find(kindActNoun)) > 0
+		measured := len(c.find(kindDuration))+len(c.find(kindSpan))+len(c.find(kindNumber))+len(c.find(kindValue)) > 0
+		return measured || c.mood == moodQuery || ok && (pred.fn == "imp" || pred.fn == "inf" || pred.give) || len(c.find(kindActNoun)) > 0
 	})
 	return linked && moves && out.unknown <= allowed || asked && (named > 0 && out.unknown <= 2 || directed && moves && out.unknown <= allowed || whereTo(out)) || out.control != nil
 }

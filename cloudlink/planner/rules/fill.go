@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -174,7 +175,7 @@ func (g *grounding) checkActs(in *intent) *doubt {
 		case it.key == "go" && in.frame.ID == "halt":
 		case in.frame.Place && it.key == "go" && it.kind == kindActNoun:
 		default:
-			if _, known := in.frame.Acts[it.key]; !known || in.act != it.key {
+			if a, known := in.frame.Acts[it.key]; !known || !reflect.DeepEqual(a, in.frame.Acts[in.act]) {
 				return &doubt{reason: doubtAct}
 			}
 		}

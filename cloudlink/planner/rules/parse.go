@@ -53,10 +53,32 @@ func (p *reader) clausesOf(items []item, t text) []clause {
 	if p.lang == english {
 		return englishClauses(items, t)
 	}
-	for _, c := range split(items, t.question) {
-		out = append(out, spread(c)...)
+	all := split(items, t.question)
+	for i := 0; i < len(all); i++ {
+		parts := spread(all[i])
+		if len(parts) < 2 || all[i].link != "chain" {
+			out = append(out, parts...)
+			continue
+		}
+		last := chained(all, i)
+		for n, part := range parts {
+			part.link = "chain"
+			out = append(append(out, part), all[i+1:last+1]...)
+			if n < len(parts)-1 {
+				out[len(out)-1].link = "seq"
+			}
+		}
+		i = last
 	}
 	return out
+}
+
+// chained is the last of the clauses that hang on one another by -아서: "안방과 서재에 가서 청정해" means cleaning in both.
+func chained(all []clause, from int) int {
+	for from+1 < len(all) && all[from].link == "chain" {
+		from++
+	}
+	return from
 }
 
 // state is what earlier clauses leave to later ones.
@@ -78,7 +100,7 @@ func (p *reader) readClauses(out *parsed) {
 		switch {
 		case onlyWaits(c), n == len(out.clauses)-1 && g.stays():
 			continue
-		case c.link == "cond":
+		case c.link == "cond", isLink(c.link) && g.waitsForEnd():
 			p.takeCondition(out, g, &st, n)
 		case c.mood == moodDeclare && g.known() && !g.namesAct() && len(out.clauses) > 1:
 			continue // "공기가 안 좋네" only says why
@@ -137,6 +159,12 @@ func (g *grounding) stays() bool {
 // known says whether the clause has no word that is not understood.
 func (g *grounding) known() bool {
 	return !slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindUnknown || it.kind == kindForeign })
+}
+
+// waitsForEnd says whether the clause says only that something has ended: 끝나고 나서, 도착한 뒤에.
+func (g *grounding) waitsForEnd() bool {
+	pred, ok := g.clause.predicate()
+	return ok && pred.kind == kindVerb && (pred.key == "ended" || pred.key == "arrive")
 }
 
 func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
