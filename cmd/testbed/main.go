@@ -21,6 +21,7 @@ var commands = []struct {
 	run       func(ctx context.Context, args []string) error
 }{
 	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
+	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
 }
 
 // usageError is a wrong command line: exit code 2.

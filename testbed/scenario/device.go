@@ -1,0 +1,141 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"deviceagent/agent"
+	"deviceagent/agent/clock"
+	"deviceagent/agent/config"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// device is the robot's computer: it can lose its power, and starts again from what its disk holds.
+type device struct {
+	dir    string
+	cat    *catalog.Catalog
+	json   bool
+	broker func(context.Context) (net.Conn, error)
+	newID  func() string
+	log    zerolog.Logger
+	net    wires // to the broker: what "link down" tears
+
+	mu    sync.Mutex
+	door  *door // for executors; nil: nobody is at home
+	agent *agent.Agent
+	life  *life
+	boots int
+	clock *clock.Virtual
+	past  []*life
+}
+
+// life is one run of the agent.
+type life struct {
+	stop  context.CancelFunc
+	wires wires // all its connections
+	ended chan error
+	err   error // of a life that ended before its time
+}
+
+const deviceID = "rb-1"
+
+// start runs the agent on the newest copy of the disk.
+func (d *device) start(ctx context.Context) error {
+	if d.clock == nil {
+		d.clock = clock.Package(fmt.Sprintf("%032x", d.boots+1))
+	}
+	cfg := config.Default()
+	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json
+	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
+	front := newDoor()
+	l := &life{ended: make(chan error, 1)}
+	a, err := agent.New(ctx, agent.Options{Config: cfg, Catalog: d.cat, Clock: d.clock, Log: d.log, Executor: front, Read: newDoor(), Control: newDoor(),
+		NewID: d.newID, Dial: func(ctx context.Context) (net.Conn, error) {
+			return l.wires.add(d.net.add(d.broker(ctx)))
+		}})
+	if err != nil {
+		return err
+	}
+	run, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	go func() { l.ended <- a.Run(run) }()
+	select {
+	case <-a.Ready():
+	case err := <-l.ended:
+		stop()
+		return fmt.Errorf("agent ended: %w", err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.door, d.agent, d.life = front, a, l
+	return nil
+}
+
+// dial is the executor socket as the robot's service sees it.
+func (d *device) dial(ctx context.Context) (net.Conn, error) {
+	d.mu.Lock()
+	front, l := d.door, d.life
+	d.mu.Unlock()
+	if front == nil {
+		return nil, errRefused
+	}
+	return l.wires.add(front.dial(ctx))
+}
+
+// powerCut ends the agent as a power cut would: the disk is what it was at this instant, the lines are dead before the process
+// knows, and whatever it still does on its way out reaches nobody.
+func (d *device) powerCut(reboot bool) error {
+	d.mu.Lock()
+	l := d.life
+	d.door, d.agent, d.life = nil, nil, nil
+	d.mu.Unlock()
+	from := filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
+	d.boots++
+	if err := os.CopyFS(filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots)), os.DirFS(from)); err != nil {
+		return fmt.Errorf("cannot copy the disk: %w", err)
+	}
+	if reboot {
+		d.clock = nil
+	}
+	l.wires.tear()
+	l.stop()
+	d.past = append(d.past, l)
+	return nil
+}
+
+// close ends the agent in the ordinary way, and waits for all its lives.
+func (d *device) close() error {
+	if d.life != nil {
+		d.life.stop()
+		d.past = append(d.past, d.life)
+	}
+	var last error
+	for _, l := range d.past {
+		last = <-l.ended
+	}
+	return last
+}
+
+// restart is a power cut with the time that the device is off: "", or a duration.
+func (h *house) restart(arg string, reboot bool) error {
+	var off time.Duration
+	if arg = strings.TrimSpace(strings.TrimPrefix(arg, "agent")); arg != "" {
+		var err error
+		if off, err = time.ParseDuration(arg); err != nil {
+			return err
+		}
+	}
+	if err := h.device.powerCut(reboot); err != nil {
+		return err
+	}
+	time.Sleep(off)
+	return h.device.start(context.Background())
+}

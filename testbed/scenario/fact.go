@@ -1,0 +1,148 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"deviceagent/testbed/home"
+)
+
+// Fact is one thing that was seen. Its text is canonical, so that an expectation matches by being equal.
+type Fact struct {
+	Kind string
+	Text string
+}
+
+func (f Fact) String() string { return strings.TrimSpace(f.Kind + " " + f.Text) }
+
+// channel is a group of kinds whose facts have one order among them, or none.
+type channel struct {
+	name    string
+	kinds   []string
+	ordered bool
+}
+
+// channels are all kinds of facts, in the order in which a file is best read.
+var channels = []channel{
+	{"what was answered", []string{"turn", "reply", "refused", "answer"}, true},
+	{"what the robot's own log says", []string{"dispatch", "refuses", "again", "stops", "pauses", "resumes", "queries", "drives", "halts", "rolls",
+		"arrived", "cleans", "cleaned", "sets", "spoken"}, true},
+	{"what the device answered to messages", []string{"ack"}, true},
+	{"how work ended", []string{"workflow", "step", "effect"}, true},
+	{"what the planner knows", []string{"cloud"}, true},
+	{"publishes of the device, as an outside subscriber counted them", []string{"up"}, false},
+	{"publishes to the device, as an outside subscriber counted them", []string{"down"}, false},
+	{"cost", []string{"cost"}, false},
+	{"what must never be", []string{"wrong"}, true},
+}
+
+// kinds are all kinds.
+var kinds = func() (all []string) {
+	for _, c := range channels {
+		all = append(all, c.kinds...)
+	}
+	return all
+}()
+
+func channelOf(kind string) *channel {
+	for i := range channels {
+		if slices.Contains(channels[i].kinds, kind) {
+			return &channels[i]
+		}
+	}
+	return nil
+}
+
+// told translates what the robot's log says of itself. What it does not list is either a person's doing, or what the robot said
+// (which proves nothing here: evidence is compared with it elsewhere).
+var told = map[home.Kind]func(e home.Entry) Fact{
+	home.KindInvoke:        func(e home.Entry) Fact { return Fact{"dispatch", call(e)} },
+	home.KindRefused:       func(e home.Entry) Fact { return Fact{"refuses", e.Method + " " + e.Reason} },
+	home.KindRepeat:        func(e home.Entry) Fact { return Fact{"again", e.Method} },
+	home.KindCancel:        func(e home.Entry) Fact { return Fact{"stops", e.Method} },
+	home.KindPause:         func(e home.Entry) Fact { return Fact{"pauses", e.Method} },
+	home.KindResume:        func(e home.Entry) Fact { return Fact{"resumes", e.Method} },
+	home.KindQuery:         func(e home.Entry) Fact { return Fact{"queries", e.Method} },
+	home.KindMotionStart:   func(e home.Entry) Fact { return Fact{"drives", "to " + e.Room + nobody(e)} },
+	home.KindMotionPause:   func(e home.Entry) Fact { return Fact{"halts", "in " + e.Room} },
+	home.KindMotionResume:  func(e home.Entry) Fact { return Fact{"rolls", "on"} },
+	home.KindMotionEnd:     func(e home.Entry) Fact { return Fact{"arrived", ended("in ", e)} },
+	home.KindCleaningStart: func(e home.Entry) Fact { return Fact{"cleans", e.Room + nobody(e)} },
+	home.KindCleaningPause: func(e home.Entry) Fact { return Fact{"halts", "the cleaning"} },
+	home.KindCleaningGoOn:  func(e home.Entry) Fact { return Fact{"rolls", "the cleaning"} },
+	home.KindCleaningEnd:   func(e home.Entry) Fact { return Fact{"cleaned", ended("", e)} },
+	home.KindSetting:       func(e home.Entry) Fact { return Fact{"sets", call(e)} },
+	home.KindSpoken:        func(e home.Entry) Fact { return Fact{"spoken", fmt.Sprintf("%q", e.Text)} },
+}
+
+func nobody(e home.Entry) string {
+	if e.TaskID == "" {
+		return " (no task)"
+	}
+	return ""
+}
+
+func ended(word string, e home.Entry) string {
+	text := word + e.Room
+	if e.Reason != "arrived" && e.Reason != "completed" {
+		text += " " + e.Reason
+	}
+	return text
+}
+
+func call(e home.Entry) string { return strings.TrimSpace(e.Method + " " + pairs(e.Params)) }
+
+// pairs shows named values in the order of their names.
+func pairs(values map[string]any) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, name+"="+show(values[name]))
+	}
+	return strings.Join(out, " ")
+}
+
+// show writes a value short: a place is its room.
+func show(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		if room, ok := v["room_id"]; ok {
+			return show(room)
+		}
+		return "{" + pairs(v) + "}"
+	case string:
+		if strings.ContainsAny(v, " =\"") || v == "" {
+			return fmt.Sprintf("%q", v)
+		}
+		return v
+	}
+	return fmt.Sprint(v)
+}
+
+// robotFacts is the robot's log. A dispatch shows how long after the line before it came, to a tenth of a second.
+func robotFacts(log []home.Entry, start time.Duration) (out []Fact) {
+	methods := map[string]string{}
+	last := start.Milliseconds()
+	for _, e := range log {
+		if e.Kind == home.KindInvoke {
+			methods[e.TaskID] = e.Method
+		}
+		if e.Method == "" {
+			e.Method = methods[e.TaskID]
+		}
+		tell, ours := told[e.Kind]
+		if !ours {
+			continue
+		}
+		f := tell(e)
+		if e.Kind == home.KindInvoke {
+			f.Text += " +" + (time.Duration(e.TMS-last) * time.Millisecond).Round(100*time.Millisecond).String()
+		}
+		last = e.TMS
+		f.Text = plain(f.Text)
+		out = append(out, f)
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"deviceagent/bridge/catalogfile"
+	defaults "deviceagent/packaging/catalog"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Result is one run of one scenario.
+type Result struct {
+	Scenario *Scenario
+	Seen     *Observation // nil where Err is set
+	Failures []Mismatch
+	Err      error // a stimulus that could not be given, or a part that broke
+	Real     time.Duration
+}
+
+// Passed says whether everything came, and nothing else.
+func (r *Result) Passed() bool { return r.Err == nil && len(r.Failures) == 0 }
+
+// String is the scenario's line in a report.
+func (r *Result) String() string {
+	word := "passed"
+	if !r.Passed() {
+		word = "FAILED"
+	}
+	line := fmt.Sprintf("%-5s %s  %s", r.Scenario.ID, word, r.Scenario.Title)
+	if r.Seen == nil {
+		return line
+	}
+	up := 0
+	for _, f := range r.Seen.Facts {
+		var n int
+		if f.Kind == "up" {
+			if _, err := fmt.Sscanf(f.Text[lastSpace(f.Text):], "%d", &n); err == nil {
+				up += n
+			}
+		}
+	}
+	return fmt.Sprintf("%s  [%d dispatches, %d publishes, %v virtual, %v real]", line, r.Seen.count("dispatch"), up,
+		r.Seen.Virtual.Round(time.Second), r.Real.Round(time.Millisecond))
+}
+
+func lastSpace(s string) int {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == ' ' {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// Runner runs scenarios over one catalog.
+type Runner struct {
+	cat     *catalog.Catalog
+	words   catalogfile.Planner
+	Narrate io.Writer      // what the robot does, for people; nil: nothing
+	Log     zerolog.Logger // of agent and planner
+}
+
+// NewRunner reads the catalog that the package installs.
+func NewRunner() (*Runner, error) {
+	cat, words, err := catalogfile.Load(defaults.Files)
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{cat: cat, words: words, Log: zerolog.Nop()}, nil
+}
+
+// Catalog is what the scenarios are run over.
+func (r *Runner) Catalog() *catalog.Catalog { return r.cat }
+
+// Run plays one scenario in a bubble of its own. It returns when every goroutine of it has ended.
+func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
+	res := &Result{Scenario: s}
+	began := time.Now()
+	dir, remove, err := tempDir()
+	if err != nil {
+		res.Err = err
+		return res
+	}
+	defer remove()
+	synctest.Test(t, func(*testing.T) { res.Seen, res.Err = r.play(s, dir) })
+	res.Real = time.Since(began)
+	if res.Err == nil {
+		res.Failures = Compare(s.Expect, res.Seen.Facts)
+	}
+	return res
+}
+
+func (r *Runner) play(s *Scenario, dir string) (seen *Observation, err error) {
+	h, err := open(s, dir, r.cat, r.words, r.Narrate, r.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := h.close(); err == nil {
+			err = cerr
+		}
+	}()
+	for _, st := range s.Stimul {
+		if err := h.do(st); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", s.Path, st.No, err)
+		}
+	}
+	if err := h.settle(s.Tail); err != nil {
+		return nil, err
+	}
+	return h.observe(s)
+}

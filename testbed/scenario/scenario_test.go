@@ -1,0 +1,45 @@
+package scenario_test
+
+import (
+	"testing"
+
+	"deviceagent/testbed/scenario"
+)
+
+func runner(t *testing.T) *scenario.Runner {
+	t.Helper()
+	r, err := scenario.NewRunner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Every scenario holds, and each flip of an expectation, or of a fact, is noticed.
+func TestScenarios(t *testing.T) {
+	all, err := scenario.LoadDir("../scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner(t)
+	for _, s := range all {
+		t.Run(s.ID, func(t *testing.T) {
+			res := r.Run(t, s)
+			t.Log(res)
+			if res.Err != nil {
+				t.Fatal(res.Err)
+			}
+			for _, m := range res.Failures {
+				t.Errorf("%s: %s", s.Path, m)
+			}
+			if t.Failed() {
+				return
+			}
+			for _, flip := range scenario.Mutate(s, res.Seen) {
+				if !flip.Caught {
+					t.Errorf("%s:%d: nobody noticed: %s", s.Path, flip.Line, flip.What)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,307 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager/core"
+	"deviceagent/testbed/home"
+)
+
+// Observation is everything that was seen in one run.
+type Observation struct {
+	Facts   []Fact
+	Methods map[string]bool // operations that the robot was asked for
+	Effects map[string]bool // effects that were observed
+	Virtual time.Duration
+}
+
+// count is how many facts there are of a kind.
+func (o *Observation) count(kind string) (n int) {
+	for _, f := range o.Facts {
+		if f.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// message is one publish as the outside subscriber read it.
+type message struct {
+	up  bool
+	typ string
+	env wire.Envelope
+}
+
+func (h *house) messages() (out []message, wrong []Fact) {
+	for _, m := range h.witness.Messages() {
+		parts := strings.Split(m.Topic, "/") // deviceagent/v1/{device}/{up,down}/{type}
+		if len(parts) != 5 {
+			wrong = append(wrong, Fact{"wrong", "publish on " + m.Topic})
+			continue
+		}
+		got := message{up: parts[3] == "up", typ: parts[4]}
+		opt := wire.Options{AllowJSON: true, Limits: wire.Limits{Steps: 1024}, Direction: wire.Direction(parts[3])}
+		var err error
+		if got.env, err = wire.Decode(m.Payload, opt); err != nil && got.up {
+			wrong = append(wrong, Fact{"wrong", fmt.Sprintf("publish on %s: %v", m.Topic, err)})
+		}
+		out = append(out, got)
+	}
+	return out, wrong
+}
+
+// observe asks the witnesses.
+func (h *house) observe(s *Scenario) (*Observation, error) {
+	log := h.log.all()
+	msgs, wrong := h.messages()
+	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start)}
+	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
+	add(robotFacts(log, h.start.Sub(h.born)))
+	add(acks(msgs))
+	results, cost := h.results(msgs)
+	work, err := h.work(results)
+	if err != nil {
+		return nil, err
+	}
+	add(work)
+	clouds, err := h.clouds()
+	if err != nil {
+		return nil, err
+	}
+	add(clouds)
+	add(counted(msgs))
+	add([]Fact{cost})
+	add(wrong)
+	add(h.wrong(s, log, msgs, results))
+	for _, e := range log {
+		if e.Kind == home.KindInvoke {
+			o.Methods[e.Method] = true
+		}
+	}
+	for _, r := range results {
+		for _, st := range r.Steps {
+			for _, e := range st.Effects {
+				o.Effects[e.EffectID] = o.Effects[e.EffectID] || e.State == string(core.EffectObserved)
+			}
+		}
+	}
+	return o, nil
+}
+
+// counted is how many messages of each type went each way.
+func counted(msgs []message) (out []Fact) {
+	n := map[Fact]int{}
+	for _, m := range msgs {
+		way := "down"
+		if m.up {
+			way = "up"
+		}
+		n[Fact{way, m.typ}]++
+	}
+	keys := slices.SortedFunc(maps.Keys(n), func(a, b Fact) int { return strings.Compare(b.Kind+a.Text, a.Kind+b.Text) })
+	for _, f := range keys {
+		out = append(out, Fact{f.Kind, fmt.Sprintf("%s %d", f.Text, n[f])})
+	}
+	return out
+}
+
+// acks are the device's answers; one that was sent again is one.
+func acks(msgs []message) (out []Fact) {
+	types, seen := map[string]string{}, map[string]bool{}
+	for _, m := range msgs {
+		switch a := m.env.Ack; {
+		case !m.up:
+			types[m.env.ID] = m.typ
+		case a != nil && !seen[m.env.ID]:
+			seen[m.env.ID] = true
+			what := types[a.RefID]
+			if a.RefID == "" {
+				what = "unreadable"
+			}
+			out = append(out, Fact{"ack", plain(what + " " + ackText(a.Accepted, a.ReasonCode, a.Errors))})
+		}
+	}
+	return out
+}
+
+// results are the terminal reports by workflow, and what they say that the work cost.
+func (h *house) results(msgs []message) (map[core.WorkflowID]*wire.Result, Fact) {
+	out := map[core.WorkflowID]*wire.Result{}
+	var c wire.Counters
+	for _, m := range msgs {
+		if r := m.env.Result; r != nil && out[core.WorkflowID(m.env.Corr.WorkflowID)] == nil {
+			out[core.WorkflowID(m.env.Corr.WorkflowID)] = r
+			c.Decisions += r.Counters.Decisions
+			c.Replans += r.Counters.Replans
+			c.ModelCalls += r.Counters.ModelCalls
+			h.name(m.env.Corr.WorkflowID)
+		}
+	}
+	return out, Fact{"cost", fmt.Sprintf("model calls %d, decisions %d, replans %d", c.ModelCalls, c.Decisions, c.Replans)}
+}
+
+// work is how each workflow ended by its result, or where it stands.
+func (h *house) work(results map[core.WorkflowID]*wire.Result) (out []Fact, err error) {
+	open := map[core.WorkflowID]*wire.Result{}
+	err = h.inspect(func(s *core.State) {
+		for _, id := range s.Open() {
+			open[id] = standing(s.Workflows[id])
+			h.name(string(id))
+		}
+	})
+	for i, id := range h.named {
+		r, name := results[id], fmt.Sprintf("w%d", i+1)
+		if r == nil {
+			r = open[id]
+		}
+		if r != nil {
+			out = append(out, workFacts(name, r)...)
+		}
+	}
+	return out, err
+}
+
+// standing is the report of work that has not ended.
+func standing(wf *core.Workflow) *wire.Result {
+	r := &wire.Result{Status: "open: " + string(wf.State), ReasonCode: string(wf.Reason)}
+	for _, st := range wf.Steps {
+		r.Steps = append(r.Steps, wire.StepReport{CloudStepID: string(st.ID), State: string(st.State), ReasonCode: string(st.Reason), Attempts: st.Attempts})
+	}
+	return r
+}
+
+func workFacts(name string, r *wire.Result) []Fact {
+	out := []Fact{{"workflow", strings.TrimSpace(name + " " + r.Status + " " + r.ReasonCode)}}
+	for _, st := range r.Steps {
+		text := plain(fmt.Sprintf("%s.%s %s %s", name, st.CloudStepID, st.State, st.ReasonCode))
+		if st.Attempts != 1 {
+			text += fmt.Sprintf(", %d attempts", st.Attempts)
+		}
+		out = append(out, Fact{"step", text})
+		for _, e := range st.Effects {
+			out = append(out, Fact{"effect", plain(fmt.Sprintf("%s.%s %s %s%s", name, st.CloudStepID, e.EffectID, e.State, proofs(st, e.EffectID)))})
+		}
+		if p := proofs(st, ""); p != "" {
+			out = append(out, Fact{"effect", fmt.Sprintf("%s.%s done%s", name, st.CloudStepID, p)})
+		}
+	}
+	return out
+}
+
+// proofs is the evidence of an effect: what, its source class, and how it belongs to the task.
+func proofs(st wire.StepReport, effect string) string {
+	var out []string
+	for _, e := range st.Evidence {
+		if e.EffectID != effect {
+			continue
+		}
+		what := e.Key + "=" + show(e.Value.V)
+		if e.Event != "" {
+			what = e.Event
+			if data, ok := e.Value.V.(map[string]any); ok && len(data) > 0 {
+				what += "(" + pairs(data) + ")"
+			}
+		}
+		if e.Recovered {
+			what += " recovered"
+		}
+		out = append(out, strings.Join([]string{what, e.Class, e.Correlation}, " "))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(out, " + ")
+}
+
+// clouds is what the planner's endpoint says of each workflow that went through it.
+func (h *house) clouds() (out []Fact, err error) {
+	for i, id := range h.named {
+		var v struct {
+			Submission, Status string
+			Reason             string `json:"reason_code"`
+			ModelCalls         int64  `json:"model_calls"`
+			Uplink             struct{ Messages int64 }
+		}
+		refused, err := h.cloud.call("GET", "/v1/workflows/"+string(id), nil, &v)
+		if err != nil {
+			return out, err
+		}
+		if refused == nil {
+			out = append(out, Fact{"cloud", plain(fmt.Sprintf("w%d %s %s %s, uplink %d, model calls %d", i+1, v.Submission, v.Reason, v.Status,
+				v.Uplink.Messages, v.ModelCalls))})
+		}
+	}
+	return out, nil
+}
+
+// wrong is what no scenario may show, whatever its file says.
+func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map[core.WorkflowID]*wire.Result) (out []Fact) {
+	bad := func(format string, args ...any) { out = append(out, Fact{"wrong", fmt.Sprintf(format, args...)}) }
+	for _, fault := range home.CheckLog(log) {
+		bad("robot's log: %s", fault)
+	}
+	said := map[string]bool{}
+	for _, e := range log {
+		if e.Kind == home.KindEvent {
+			said[e.Event] = true
+		}
+	}
+	for id, r := range results {
+		for _, st := range r.Steps {
+			for _, e := range st.Evidence {
+				if e.Event != "" && !said[e.Event] {
+					bad("%s.%s is proved by %s, which the robot never said", id, st.CloudStepID, e.Event)
+				}
+			}
+		}
+	}
+	first := map[core.WorkflowID]string{}
+	for _, m := range msgs {
+		if st := m.env.Status; st != nil && st.Online && st.Tier != s.Tier {
+			bad("the device reports tier %s, the file says %s", st.Tier, s.Tier)
+		}
+		if m.env.Result == nil {
+			continue
+		}
+		id, text := core.WorkflowID(m.env.Corr.WorkflowID), jsonText(m.env.Result)
+		if before, known := first[id]; known && before != text {
+			bad("%s has two different results", id)
+		}
+		first[id] = text
+	}
+	return append(out, h.disagreements(results)...)
+}
+
+// disagreements are workflows whose state in the device differs from what it reported.
+func (h *house) disagreements(results map[core.WorkflowID]*wire.Result) (out []Fact) {
+	_ = h.inspect(func(s *core.State) { // an agent that does not answer has failed the scenario already
+		for id, r := range results {
+			wf := s.Workflows[id]
+			if wf == nil { // closed before the last start of the agent
+				continue
+			}
+			now := standing(wf)
+			same := string(wf.State) == r.Status && slices.EqualFunc(now.Steps, r.Steps, func(a, b wire.StepReport) bool {
+				return a.CloudStepID == b.CloudStepID && a.State == b.State && a.ReasonCode == b.ReasonCode
+			})
+			if !same {
+				out = append(out, Fact{"wrong", fmt.Sprintf("%s was reported as %s and is %s", id, r.Status, wf.State)})
+			}
+		}
+	})
+	return out
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic("internal error: " + err.Error()) // wire types are plain data
+	}
+	return string(data)
+}
