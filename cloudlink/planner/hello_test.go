@@ -332,3 +332,14 @@ func TestTurnThatCancelsEverything(t *testing.T) {
 		t.Errorf("%s was sent long after the words", came[0].Type)
 	}
 }
+
+func TestHelloWithoutEpochGetsNoPlan(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	d := r.device("rb-1", "")
+	d.hello("1.1")
+	r.turn("rb-1", "go")
+	if came, _ := d.sync("1.1"); len(came) != 0 {
+		t.Errorf("%s was sent for no epoch: a lost store could not be told apart", came[0].Type)
+	}
+}

@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -199,7 +200,12 @@ func TestStepDueStaysPending(t *testing.T) {
 	due := d.envelope(wire.TypeStepDue)
 	due.Corr.WorkflowID = id
 	due.StepDue = &wire.StepDue{CloudStepID: "news", TaskID: "t1"}
+	told := r.server.hub.subscribe()
 	d.say(due)
+	d.say(due)
+	if n := len(told.events); n != 1 {
+		t.Errorf("%d changes were told, want 1: a repeat is none", n)
+	}
 	want(t, r.workflow(id)["cloud_steps"].([]any)[0].(object), "state", "pending")
 }
 
@@ -267,5 +273,24 @@ func TestReceiptOnlyAfterCommit(t *testing.T) {
 			want(t, v, "uplink.repeats", tc.kept)
 			want(t, v, "submission", "accepted")
 		})
+	}
+}
+
+func TestQuarantineIsBounded(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	for i := range quarantineRows + 5 {
+		d.publishBytes("ack", fmt.Appendf(nil, "garbage %d", i), false)
+	}
+	d.sync("1.1")
+	var n int64
+	err := r.store.View(t.Context(), func(tx *store.Tx) (err error) {
+		n, err = tx.CountUnreadable("rb-1")
+		return err
+	})
+	if err != nil || n != quarantineRows {
+		t.Errorf("%d unreadable messages are kept (%v), want %d", n, err, quarantineRows)
 	}
 }

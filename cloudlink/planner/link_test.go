@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	mqtt "github.com/eclipse/paho.mqtt.golang"
 	"github.com/eclipse/paho.mqtt.golang/packets"
 	"github.com/rs/zerolog"
 
@@ -308,4 +309,25 @@ func TestBrokerComesBack(t *testing.T) {
 		t.Errorf("after the reconnect came %s, want %s", again.ID, plan.ID)
 	}
 	d.say(d.ack(plan, ""))
+}
+
+// countedMessage counts its acks.
+type countedMessage struct {
+	mqtt.Message
+	acks int
+}
+
+func (m *countedMessage) Ack() { m.acks++ }
+
+func TestAckBelongsToItsConnection(t *testing.T) {
+	l, now, before := newLink(&Options{}), &session{}, &session{}
+	for _, tc := range []struct {
+		of   *session
+		acks int
+	}{{now, 1}, {before, 0}} { // on another connection the packet id is another message's
+		m := &countedMessage{}
+		if err := l.write(t.Context(), now, outgoing{ack: &upMessage{raw: m, of: tc.of}}, nil); err != nil || m.acks != tc.acks {
+			t.Errorf("%d acks (%v), want %d", m.acks, err, tc.acks)
+		}
+	}
 }

@@ -49,6 +49,7 @@ type rig struct {
 	cancel context.CancelFunc
 	ended  chan error
 	store  *store.Store
+	server *Server
 }
 
 type clock struct{ at atomic.Int64 }
@@ -127,6 +128,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.server = s
 	r.url = "http://" + l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.ended = cancel, make(chan error, 1)
