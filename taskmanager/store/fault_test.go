@@ -444,3 +444,27 @@ func TestOldSetsAreLimited(t *testing.T) {
 		t.Fatalf("%d sets kept (%v), want %d", len(names), err, keepDamaged)
 	}
 }
+
+// TestF15StructureAndSchema: damage where a start does not look by itself: a page of finished work, the name of a column.
+func TestF15StructureAndSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := mustOpen(t, path, small)
+	mustCommit(t, s, taskmanager.Batch{Records: []taskmanager.Record{{Workflow: "w1", Body: []byte("a body to be found"), Closed: true}}})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sound := takeImage(t, path, "")[""]
+	page := bytes.Index(sound, []byte("a body to be found")) / pageSize * pageSize
+	for name, damaged := range map[string][]byte{
+		"page of finished work": append(append(bytes.Clone(sound[:page]), 0), sound[page+1:]...),
+		"number of its rows":    append(append(bytes.Clone(sound[:page+4]), 0), sound[page+5:]...),
+		"name of a column":      bytes.Replace(sound, []byte("wall_ms"), []byte("wall_mc"), 1),
+		"type of a column":      bytes.Replace(sound, []byte("value TEXT"), []byte("value BLOB"), 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if img := mustLoad(t, mustOpen(t, image{"": damaged}.put(t), small)); img.SetAside == "" || !img.Fresh {
+				t.Fatalf("set aside %q, fresh %v", img.SetAside, img.Fresh)
+			}
+		})
+	}
+}

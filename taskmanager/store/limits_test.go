@@ -169,6 +169,11 @@ func TestReserve(t *testing.T) {
 		if s.ballast.there() || !s.Info().Reserve {
 			t.Fatal("the terminal report did not use the reserve")
 		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !s.Info().Reserve {
+			t.Fatal("the reserve came back though the disk is still full")
+		}
 		var drop taskmanager.Batch
 		for i := range n {
 			drop.Records = append(drop.Records, taskmanager.Record{Workflow: fmt.Sprintf("w%d", i)})
@@ -353,5 +358,20 @@ func TestPruneByCount(t *testing.T) {
 		if _, ok, err := s.Remembered(context.Background(), key); ok != want || err != nil {
 			t.Fatalf("key %s: %v (%v), want %v", key, ok, err, want)
 		}
+	}
+}
+
+// TestPruneKeepsRowsOfUnknownAge: a row that was written while the clock was not known goes with a later row that is old.
+func TestPruneKeepsRowsOfUnknownAge(t *testing.T) {
+	const day = int64(24 * time.Hour / time.Millisecond)
+	const now = 1_700_000_000_000
+	s := mustOpen(t, filepath.Join(t.TempDir(), "tasks.db"), small)
+	var b taskmanager.Batch
+	for i, wall := range []int64{0, now - 40*day, 0, now - day, now - 40*day, now} {
+		b.Journal = append(b.Journal, taskmanager.JournalRow{Seq: int64(i + 1), WallMS: wall})
+	}
+	mustCommit(t, s, b)
+	if got, err := s.Prune(context.Background(), PruneOptions{NowMS: now}); err != nil || got.Journal != 2 {
+		t.Fatalf("removed %+v (%v), want 2 journal rows", got, err)
 	}
 }
