@@ -454,7 +454,7 @@ func TestF15StructureAndSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound := takeImage(t, path, "")[""]
-	page := bytes.Index(sound, []byte("a body to be found")) / pageSize * pageSize
+	page := bytes.LastIndex(sound, []byte("a body to be found")) / pageSize * pageSize // the first is a remnant in the open table
 	for name, damaged := range map[string][]byte{
 		"page of finished work": append(append(bytes.Clone(sound[:page]), 0), sound[page+1:]...),
 		"number of its rows":    append(append(bytes.Clone(sound[:page+4]), 0), sound[page+5:]...),
