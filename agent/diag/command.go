@@ -1,0 +1,207 @@
+package diag
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core"
+)
+
+// envelope puts a body from a person into the message that the agent's door takes.
+type envelope struct {
+	V        string          `json:"v"`
+	Type     wire.Type       `json:"type"`
+	ID       string          `json:"id"`
+	DeviceID string          `json:"device_id"`
+	SentAt   string          `json:"sent_at"`
+	Body     json.RawMessage `json:"body"`
+}
+
+// wrap makes a message. body has to be one JSON value, so that it cannot reach out of its member.
+func (s *server) wrap(t wire.Type, body []byte) (id string, message []byte, err error) {
+	v7, err := uuid.NewV7()
+	if err != nil {
+		return "", nil, err
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(envelope{V: wire.Version, Type: t, ID: v7.String(), DeviceID: s.agent.Status().DeviceID,
+		SentAt: s.wall().UTC().Format("2006-01-02T15:04:05.000Z"), Body: body})
+	return v7.String(), buf.Bytes(), err
+}
+
+// submit hands in a plan. The answer says that it was accepted, and never that it was done.
+func (s *server) submit(r *http.Request) (reply, *Problem) {
+	body, p := s.body(r)
+	if p != nil {
+		return reply{}, p
+	}
+	if !json.Valid(body) {
+		return reply{}, notJSON(body)
+	}
+	if bytes.TrimSpace(body)[0] != '{' {
+		return reply{}, NewProblem(CodeMalformed, "a plan is a JSON object", "")
+	}
+	dry, err := strconv.ParseBool(or(r.URL.Query().Get("dry_run"), "false"))
+	if err != nil {
+		return reply{}, NewProblem(CodeBadValue, "dry_run is true or false", "")
+	}
+	return s.command(r, "plan", wire.TypePlan, body, dry)
+}
+
+// notJSON says where a text stops being JSON.
+func notJSON(body []byte) *Problem {
+	var v any
+	err := json.Unmarshal(body, &v)
+	p := NewProblem(CodeMalformed, "", "")
+	p.Detail = "it is not JSON"
+	if err != nil {
+		p.Detail += ": " + err.Error()
+	}
+	if se, ok := errors.AsType[*json.SyntaxError](err); ok {
+		p.Detail += " at byte " + strconv.FormatInt(se.Offset, 10)
+	}
+	return p
+}
+
+// cancelBody is what a cancel is told.
+type cancelBody struct {
+	Reason string `json:"reason"`
+	Step   string `json:"step"`
+}
+
+// cancel stops a workflow or one of its steps. The id has to be exact: a prefix is good enough to look, not to act.
+func (s *server) cancel(r *http.Request) (reply, *Problem) {
+	b, p := s.cancelBody(r)
+	if p != nil {
+		return reply{}, p
+	}
+	scope, target := "workflow", r.PathValue("id")
+	if b.Step != "" {
+		scope, target = "step", target+"/"+b.Step
+	}
+	return s.control(r, scope, target, b.Reason)
+}
+
+// cancelAll stops everything.
+func (s *server) cancelAll(r *http.Request) (reply, *Problem) {
+	b, p := s.cancelBody(r)
+	if p != nil {
+		return reply{}, p
+	}
+	if b.Step != "" {
+		return reply{}, NewProblem(CodeBadValue, "step goes with a workflow", "")
+	}
+	return s.control(r, "all", "", b.Reason)
+}
+
+func (s *server) control(r *http.Request, scope, target, reason string) (reply, *Problem) {
+	raw, err := json.Marshal(wire.Control{Verb: "cancel", Scope: scope, Target: target, RequestedBy: guestOf(r.Context()).Peer.String(), Reason: reason})
+	if err != nil {
+		return reply{}, NewProblem(CodeInternal, err.Error(), "")
+	}
+	return s.command(r, "cancel "+scope, wire.TypeControl, raw, false)
+}
+
+func (s *server) cancelBody(r *http.Request) (b cancelBody, p *Problem) {
+	raw, p := s.body(r)
+	if p != nil {
+		return b, p
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return b, NewProblem(CodeMalformed, err.Error(), `{"reason":"…"}`)
+	}
+	if b.Reason == "" {
+		p = NewProblem(CodeBadValue, "a cancel says why", "--reason TEXT")
+		p.Errors = []core.Fault{{Path: "reason", Reason: core.Reason(wire.ReasonMissingField), Message: "it has to be there"}}
+	}
+	return b, p
+}
+
+// body reads what was posted, up to its bound and for a bounded time.
+func (s *server) body(r *http.Request) ([]byte, *Problem) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return nil, NewProblem(CodeTooLarge, "at most "+strconv.Itoa(maxBody)+" bytes", "")
+	}
+	if err != nil {
+		return nil, NewProblem(CodeMalformed, "the body ended early: "+err.Error(), "")
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, NewProblem(CodeMalformed, "the body is empty", "")
+	}
+	return body, nil
+}
+
+// command hands a message to the agent and tells its answer. Every one of them is logged with who sent it.
+func (s *server) command(r *http.Request, what string, t wire.Type, body []byte, dry bool) (reply, *Problem) {
+	id, message, err := s.wrap(t, body)
+	if err != nil {
+		return reply{}, NewProblem(CodeInternal, err.Error(), "")
+	}
+	who := guestOf(r.Context()).Peer
+	log := s.log.With().Str("command", what).Str("message_id", id).Uint32("uid", who.UID).Uint32("gid", who.GID).Int32("pid", who.PID).Bool("dry_run", dry).Logger()
+	ans, p := s.receive(r.Context(), message, dry)
+	if p != nil {
+		log.Warn().Str("code", p.Code).Str("workflow_id", r.PathValue("id")).Msg("control call not answered")
+		return reply{}, p
+	}
+	log.Info().Str("workflow_id", string(ans.Workflow)).Bool("accepted", ans.Accepted).Str("reason_code", string(ans.Reason)).Msg("control call")
+	doc := Answer{Accepted: ans.Accepted, DryRun: dry, Message: id, Workflow: string(ans.Workflow), PlanID: string(ans.Plan), State: ans.State,
+		Stopping: append([]string{}, ans.Stopping...), CatalogEtag: ans.CatalogEtag, Reason: string(ans.Reason)}
+	if !ans.Accepted {
+		return s.looked(r, func(view) (any, *Problem) { return nil, refused(ans, doc) })
+	}
+	return s.looked(r, func(v view) (any, *Problem) {
+		if wf := v.s.Workflows[ans.Workflow]; wf != nil && doc.State == "" && !dry {
+			doc.State = string(wf.State)
+		}
+		return doc, nil
+	})
+}
+
+func (s *server) receive(ctx context.Context, message []byte, dry bool) (core.Answer, *Problem) {
+	if dry {
+		return s.agent.Check(message), nil
+	}
+	// A client that goes away does not take its command with it: it was handed in, and the journal should tell how it ended.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
+	defer cancel()
+	ans, err := s.agent.Receive(ctx, message, taskmanager.FromLocal)
+	switch {
+	case err == nil:
+		return ans, nil
+	case errors.Is(err, taskmanager.ErrNotCommitted):
+		return ans, NewProblem(CodeStorage, "", "deviceagentctl status")
+	case errors.Is(err, taskmanager.ErrStopped):
+		return ans, NewProblem(CodeStopping, "", "systemctl status deviceagentd")
+	case errors.Is(err, context.DeadlineExceeded):
+		return ans, NewProblem(CodeNoAnswer, "", "deviceagentctl ps --all")
+	}
+	return ans, NewProblem(CodeInternal, err.Error(), "journalctl -u deviceagentd -n 20")
+}
+
+// bodyDeadline bounds how long a body may take, for the requests that have one.
+func bodyDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+}
+
+func or(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

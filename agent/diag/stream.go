@@ -1,0 +1,368 @@
+package diag
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"deviceagent/taskmanager/core"
+)
+
+// The events of a stream.
+const (
+	EventLive = "live" // the stream has begun: Live
+	EventMove = "move" // something moved: MoveEvent
+	EventGap  = "gap"  // moves are missing: Gap
+	EventEnd  = "end"  // the workflow that was asked for has ended: End
+	EventBye  = "bye"  // the agent stops
+)
+
+// Live begins a stream: from here on nothing is missed without a gap.
+type Live struct {
+	Seq      int64  `json:"seq"`
+	Workflow string `json:"workflow_id,omitempty"`
+	StartNo  int64  `json:"start_no"` // another number than before: the agent restarted meanwhile
+	Cause    string `json:"start_cause,omitempty"`
+}
+
+// MoveEvent is one move and the device's time when it was told.
+type MoveEvent struct {
+	core.Move
+	At string `json:"at"`
+}
+
+// Gap says that moves with these sequence numbers may be missing.
+type Gap struct {
+	From   int64  `json:"from"`
+	To     int64  `json:"to"`
+	Reason string `json:"reason"` // slow_reader, not_kept, lost
+}
+
+// End is how a workflow ended.
+type End struct {
+	Workflow string `json:"workflow_id"`
+	State    string `json:"state"`
+	Reason   string `json:"reason_code,omitempty"`
+}
+
+// entry is one element of the ring: a move or a hole.
+type entry struct {
+	id  position
+	mv  core.Move
+	at  time.Time
+	gap *Gap
+}
+
+// position orders entries: several moves of one event have the same sequence number.
+type position struct {
+	seq int64
+	n   int64
+}
+
+func (p position) after(q position) bool { return p.seq > q.seq || p.seq == q.seq && p.n > q.n }
+
+// String is the id of an event in a stream: the journal sequence, and .n behind it for the second and later moves of one event.
+func (p position) String() string {
+	if p.n == 0 {
+		return strconv.FormatInt(p.seq, 10)
+	}
+	return fmt.Sprintf("%d.%d", p.seq, p.n)
+}
+
+// parsePosition reads such an id.
+func parsePosition(text string) (position, error) {
+	seq, n, dot := strings.Cut(text, ".")
+	s, err := strconv.ParseInt(seq, 10, 64)
+	if err != nil || s < 0 {
+		return position{}, fmt.Errorf("cannot read %q as the id of an event", text)
+	}
+	p := position{seq: s}
+	if dot {
+		if p.n, err = strconv.ParseInt(n, 10, 64); err != nil {
+			return position{}, fmt.Errorf("cannot read %q as the id of an event", text)
+		}
+	}
+	return p, nil
+}
+
+// hub keeps the latest moves once, for all readers. A reader has a cursor and no queue: who is slow finds a gap, and costs nothing.
+type hub struct {
+	mu    sync.Mutex
+	ring  []entry
+	base  int64 // number of the ring's first entry since the start
+	size  int
+	floor position // everything after it is in the ring or was a gap in it
+	wake  chan struct{}
+}
+
+func newHub(size int) *hub { return &hub{size: size, wake: make(chan struct{})} }
+
+// run fills the ring until ctx ends.
+func (h *hub) run(ctx context.Context, a Agent, wall func() time.Time) {
+	feed, stop := a.Watch()
+	defer stop()
+	first := int64(0)
+	_ = a.Inspect(ctx, func(_ *core.State, now core.Now) { first = now.Seq - 1 })
+	h.mu.Lock()
+	h.floor = position{seq: first, n: maxPerEvent}
+	h.mu.Unlock()
+	quiet := first // everything up to here was told
+	for {
+		select {
+		case mv := <-feed.C:
+			h.add(mv, wall())
+			if len(feed.C) > 0 {
+				continue
+			}
+			if feed.Missed != nil && feed.Missed() > 0 {
+				h.lost(quiet + 1)
+			}
+			quiet = mv.Seq
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// maxPerEvent is more than one event can move.
+const maxPerEvent = 1 << 30
+
+func (h *hub) add(mv core.Move, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id := position{seq: mv.Seq}
+	if last := h.head(); last.seq == mv.Seq && last.n < maxPerEvent {
+		id.n = last.n + 1
+	}
+	h.push(entry{id: id, mv: mv, at: at})
+}
+
+// lost marks a hole: the agent told more than was taken. Where in it is not known, so it reaches back to the last moment at which
+// nothing was waiting.
+func (h *hub) lost(from int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last := h.head()
+	h.push(entry{id: position{last.seq, last.n + 1}, gap: &Gap{From: from, To: max(from, last.seq), Reason: "lost"}})
+}
+
+func (h *hub) push(e entry) {
+	h.ring = append(h.ring, e)
+	if over := len(h.ring) - h.size; over > 0 {
+		h.floor = h.ring[over-1].id
+		h.ring = append(h.ring[:0:0], h.ring[over:]...)
+		h.base += int64(over)
+	}
+	close(h.wake)
+	h.wake = make(chan struct{})
+}
+
+func (h *hub) head() position {
+	if n := len(h.ring); n > 0 {
+		return h.ring[n-1].id
+	}
+	return h.floor
+}
+
+// cursor is where a reader is: the number of its next entry, and the position behind which it has seen everything.
+type cursor struct {
+	next int64
+	seen position
+}
+
+// open begins to read behind a position; from nil: from now on. What the ring does not have any more is a gap.
+func (h *hub) open(from *position) (cursor, *Gap) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if from == nil {
+		return cursor{next: h.base + int64(len(h.ring)), seen: h.head()}, nil
+	}
+	c := cursor{next: h.base, seen: *from}
+	for c.next < h.base+int64(len(h.ring)) && !h.ring[c.next-h.base].id.after(*from) {
+		c.next++
+	}
+	head := h.head()
+	switch {
+	case from.after(head) && from.seq > head.seq:
+		// The numbers went back: another store. Nothing that the reader saw can be joined to this.
+		return cursor{next: h.base, seen: head}, &Gap{From: 0, To: head.seq, Reason: "not_kept"}
+	case h.floor.after(*from) && h.floor.seq > from.seq:
+		return c, &Gap{From: from.seq + 1, To: h.floor.seq, Reason: "not_kept"}
+	}
+	return c, nil
+}
+
+// take gives what there is behind the cursor, a gap where the ring has gone past it, and a channel that tells of more.
+func (h *hub) take(c *cursor) ([]entry, *Gap, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var gap *Gap
+	if c.next < h.base {
+		gap = &Gap{From: c.seen.seq + 1, To: h.floor.seq, Reason: "slow_reader"}
+		c.next, c.seen = h.base, h.floor
+	}
+	out := append([]entry(nil), h.ring[c.next-h.base:]...)
+	if n := len(out); n > 0 {
+		c.next, c.seen = c.next+int64(n), out[n-1].id
+	}
+	return out, gap, h.wake
+}
+
+// watch streams moves as server-sent events. With ?id= only those of one workflow, and it ends with it.
+func (s *server) watch(w http.ResponseWriter, r *http.Request) {
+	from, p := start(r)
+	if p != nil {
+		s.problem(w, p)
+		return
+	}
+	cur, gap := s.hub.open(from)
+	st := stream{s: s, w: w, rc: http.NewResponseController(w)}
+	live, end, p := s.watched(r.Context(), r.URL.Query().Get("id"))
+	if p != nil {
+		s.problem(w, p)
+		return
+	}
+	st.id = live.Workflow
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	st.event(EventLive, "", live)
+	if gap != nil {
+		st.event(EventGap, strconv.FormatInt(gap.To, 10), gap)
+	}
+	st.run(r.Context(), cur, end)
+}
+
+func start(r *http.Request) (*position, *Problem) {
+	text := or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("from"))
+	if text == "" {
+		return nil, nil
+	}
+	p, err := parsePosition(text)
+	if err != nil {
+		return nil, NewProblem(CodeBadValue, err.Error(), "")
+	}
+	if !strings.Contains(text, ".") && r.Header.Get("Last-Event-ID") == "" {
+		p.n = maxPerEvent // ?from= is the asOf.seq of a document, which has all moves of that event
+	}
+	return &p, nil
+}
+
+// watched finds the workflow and says how it ended, if it has.
+func (s *server) watched(ctx context.Context, id string) (live Live, end *End, p *Problem) {
+	facts := s.agent.Status()
+	live.StartNo, live.Cause = facts.StartNo, facts.StartCause
+	err := s.inspect(ctx, func(st *core.State, now core.Now) {
+		live.Seq = now.Seq - 1
+		if id == "" {
+			return
+		}
+		var wf *core.Workflow
+		if wf, p = (view{s: st, now: now, zone: s.zone}).find(id); p != nil {
+			return
+		}
+		live.Workflow = string(wf.Plan.Workflow)
+		if wf.State.Terminal() {
+			end = &End{Workflow: live.Workflow, State: string(wf.State), Reason: string(wf.Reason)}
+		}
+	})
+	if err != nil {
+		return live, nil, err
+	}
+	return live, end, p
+}
+
+// stream is one reader. A write that takes longer than the bound ends it.
+type stream struct {
+	s    *server
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	id   string // of the workflow, "" for all
+	fail error
+}
+
+func (st *stream) run(ctx context.Context, cur cursor, end *End) {
+	beat := time.NewTicker(st.s.heartbeat)
+	defer beat.Stop()
+	for st.fail == nil {
+		entries, gap, more := st.s.hub.take(&cur)
+		if gap != nil {
+			st.event(EventGap, strconv.FormatInt(gap.To, 10), gap)
+		}
+		for _, e := range entries {
+			if done := st.entry(e); done != nil && end == nil {
+				end = done
+			}
+		}
+		if (gap != nil || end != nil) && st.id != "" {
+			// The end itself may have been in the gap; and the state knows better than the move why it ended.
+			if _, now, _ := st.s.watched(ctx, st.id); now != nil {
+				end = now
+			}
+		}
+		if end != nil {
+			st.event(EventEnd, "", end)
+			return
+		}
+		st.flush()
+		select {
+		case <-more:
+		case <-beat.C:
+			st.write(": alive\n\n")
+		case <-ctx.Done():
+			return
+		case <-st.s.stopping:
+			st.event(EventBye, "", struct{}{})
+			return
+		}
+	}
+}
+
+// entry writes one entry; an End where it is the one that ends the workflow.
+func (st *stream) entry(e entry) *End {
+	if e.gap != nil {
+		st.event(EventGap, e.id.String(), e.gap)
+		return nil
+	}
+	if st.id != "" && st.id != string(e.mv.Workflow) {
+		return nil
+	}
+	st.event(EventMove, e.id.String(), MoveEvent{Move: e.mv, At: e.at.In(st.s.zone).Format(timeForm)})
+	if whole := e.mv.Step == "" && e.mv.Effect == ""; st.id != "" && whole && core.WorkflowState(e.mv.To).Terminal() {
+		return &End{Workflow: st.id, State: e.mv.To, Reason: string(e.mv.Reason)}
+	}
+	return nil
+}
+
+func (st *stream) event(kind, id string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		st.fail = err
+		return
+	}
+	text := "event: " + kind + "\n"
+	if id != "" {
+		text += "id: " + id + "\n"
+	}
+	st.write(text + "data: " + string(data) + "\n\n")
+}
+
+func (st *stream) write(text string) {
+	if st.fail != nil {
+		return
+	}
+	_ = st.rc.SetWriteDeadline(time.Now().Add(st.s.write))
+	if _, st.fail = st.w.Write([]byte(text)); st.fail == nil && strings.HasPrefix(text, ":") {
+		st.flush()
+	}
+}
+
+func (st *stream) flush() {
+	if st.fail == nil {
+		st.fail = st.rc.Flush()
+	}
+}
