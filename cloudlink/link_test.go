@@ -310,12 +310,18 @@ func TestAtMost32InFlight(t *testing.T) {
 func TestNoPubackEndsTheConnection(t *testing.T) {
 	bubble(t, func(l *lab) {
 		l.online()
-		l.broker.StallDown(deviceID, true)
+		l.broker.Swallow(func(client, _ string) bool { return client == deviceID })
 		l.device.add("a")
-		time.Sleep(70 * time.Second)
-		if s := l.link.State(); s.ConnNo == "7.1" {
-			t.Fatalf("still on the first connection: %+v", s)
-		}
+		time.Sleep(resendAfter - time.Nanosecond)
+		synctest.Wait()
+		l.want(Online, "") // pings are answered all the while
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		l.want(Offline, ReasonNoPuback)
+		l.broker.Swallow(nil)
+		time.Sleep(2 * time.Second)
+		l.online()
+		l.wantRows("a")
 	})
 }
 
@@ -424,6 +430,32 @@ func TestOverrunMakesProgress(t *testing.T) {
 		if got := slices.Compact(seen); !slices.Equal(got, want) {
 			t.Fatalf("%d of %d messages came", len(got), len(want))
 		}
+		if n := l.broker.Unacked(deviceID); n != 0 {
+			t.Fatalf("%d messages were never acknowledged", n)
+		}
+	})
+}
+
+// Few but large messages are bounded by their bytes.
+func TestOverrunByBytes(t *testing.T) {
+	bubble(t, func(l *lab) {
+		l.online()
+		gate := make(chan struct{})
+		l.device.mu.Lock()
+		l.device.gate = gate
+		l.device.mu.Unlock()
+		const size = 3 << 20
+		for range 6 {
+			l.down("plan", make([]byte, size))
+		}
+		synctest.Wait()
+		close(gate)
+		synctest.Wait()
+		l.want(Offline, ReasonOverrun)
+		if n := len(l.device.taken()); n > 1+intakeBytes/size {
+			t.Fatalf("%d messages of %d bytes were held", n, size)
+		}
+		time.Sleep(5 * time.Minute)
 		if n := l.broker.Unacked(deviceID); n != 0 {
 			t.Fatalf("%d messages were never acknowledged", n)
 		}

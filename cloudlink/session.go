@@ -302,10 +302,7 @@ func (s *session) choose(now time.Time) (publication, chan publication) {
 	if p, ok := s.hello.pick(s, now); ok {
 		return p, s.pubs
 	}
-	if !s.online {
-		return publication{}, nil
-	}
-	r, ok := s.window.pick(now)
+	r, ok := s.window.pick(now) // which is empty before we are online
 	if !ok {
 		return publication{}, nil
 	}

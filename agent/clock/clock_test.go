@@ -2,6 +2,7 @@ package clock
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -192,6 +194,47 @@ func TestPackageClockRunsOnVirtualTime(t *testing.T) {
 			t.Fatalf("after the jump: wall %d, trusted %v, boot %d", after, trusted, c.Boot())
 		}
 	})
+}
+
+// An expiration that comes before its moment (of a replaced arming, or a hair early) is no wake-up, and the moment is not lost.
+func TestEarlyExpirationIsArmedAgain(t *testing.T) {
+	now := system(t, Options{}).Boot
+	timer := newBootTimer()
+	defer timer.Stop()
+	at := now() + 30
+	timer.Reset(at)
+	timer.mu.Lock()
+	if err := arm(timer.file, at-30); err != nil { // the kernel fires now, the moment is later
+		t.Fatal(err)
+	}
+	timer.mu.Unlock()
+	select {
+	case <-timer.C():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the wake-up was lost")
+	}
+	if early := at - now(); early > 0 {
+		t.Fatalf("fired %d ms early", early)
+	}
+}
+
+// The kernel says which clock a timer runs on: a suspend cannot be had in a test.
+func TestTimerRunsOnTheBootClock(t *testing.T) {
+	timer := newBootTimer()
+	defer timer.Stop()
+	timer.Reset(1 << 40)
+	conn, err := timer.file.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info []byte
+	var readErr error
+	if err := conn.Control(func(fd uintptr) { info, readErr = os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd)) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("clockid: %d\n", unix.CLOCK_BOOTTIME); readErr != nil || !strings.Contains(string(info), want) {
+		t.Fatalf("the kernel describes the timer as %q (%v), want %q", info, readErr, want)
+	}
 }
 
 func TestTimerfdErrorIsNamed(t *testing.T) {

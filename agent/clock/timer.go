@@ -89,11 +89,23 @@ func (t *bootTimer) watch(f *os.File) {
 			return
 		}
 		t.mu.Lock()
-		// The expiration may belong to an arming that Reset replaced while we read: then the new moment is still to come.
-		if t.file == f && bootNow() >= t.at*int64(time.Millisecond) {
-			wake(t.c)
+		if t.file == f {
+			t.expired()
 		}
 		t.mu.Unlock()
+	}
+}
+
+// expired handles one expiration; the lock is held. It may belong to an arming that Reset replaced while it was read, or be a hair
+// early by our own reading of the clock: then the moment is still to come, and the timer is armed again for it. To pass over it
+// would be to lose the only wake-up there is.
+func (t *bootTimer) expired() {
+	if bootNow() >= t.at*int64(time.Millisecond) {
+		wake(t.c)
+		return
+	}
+	if err := arm(t.file, t.at); err != nil {
+		panic("internal error: cannot arm the boot timer: " + err.Error())
 	}
 }
 

@@ -133,6 +133,12 @@ func TestBrokenSyntaxNamesTheLine(t *testing.T) {
 	}
 }
 
+func TestFilesAreBounded(t *testing.T) {
+	if got := faultsOf(t, "device_id = \"a\"\n"+strings.Repeat("#", fileCap)); len(got) != 2 || !strings.Contains(got[1], "at most") {
+		t.Fatalf("got %q", got)
+	}
+}
+
 func TestValuesOutOfRange(t *testing.T) {
 	for _, tc := range []struct{ key, value string }{
 		{"device_id", ""}, {"device_id", strings.Repeat("a", 129)}, {"device_id", "a/b"},

@@ -30,6 +30,7 @@ type Broker struct {
 	listeners []net.Listener
 	recorders []*Recorder
 	drop      func(client, topic string) bool
+	swallow   func(client, topic string) bool
 	deny      func(client, filter string) bool
 	counts    map[string]int // publishes taken from clients, by client id
 }
@@ -230,8 +231,11 @@ func (h *hook) OnSessionEstablish(cl *mochi.Client, _ packets.Packet) {
 func (h *hook) OnPublish(cl *mochi.Client, pk packets.Packet) (packets.Packet, error) {
 	h.broker.mu.Lock()
 	h.broker.counts[cl.ID]++
-	drop := h.broker.drop
+	drop, swallow := h.broker.drop, h.broker.swallow
 	h.broker.mu.Unlock()
+	if !cl.Net.Inline && swallow != nil && swallow(cl.ID, pk.TopicName) {
+		return pk, packets.ErrRejectPacket
+	}
 	if !cl.Net.Inline && drop != nil && drop(cl.ID, pk.TopicName) {
 		return pk, packets.CodeSuccessIgnore
 	}

@@ -132,6 +132,17 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("%d messages arrived, want 1", n)
 			}
 		}},
+		{"swallowed publishes are not acknowledged", func(t *testing.T, b *Broker, c mqtt.Client, witness *Recorder) {
+			b.Swallow(func(_, topic string) bool { return topic == "x" })
+			if c.Publish("x", 1, false, "1").WaitTimeout(time.Hour) {
+				t.Fatal("a swallowed publish was acknowledged")
+			}
+			must("publish", c.Publish("y", 1, false, "2"))
+			synctest.Wait()
+			if n := witness.Len(); n != 1 {
+				t.Fatalf("%d messages arrived, want 1", n)
+			}
+		}},
 		{"a stalled answer leaves the publish unacknowledged", func(t *testing.T, b *Broker, c mqtt.Client, witness *Recorder) {
 			b.StallDown("one", true)
 			token := c.Publish("x", 1, false, "1")

@@ -55,6 +55,13 @@ func (b *Broker) Drop(rule func(client, topic string) bool) {
 	b.drop = rule
 }
 
+// Swallow makes the broker take every publish for which the rule says true and neither pass it on nor acknowledge it; nil ends it.
+func (b *Broker) Swallow(rule func(client, topic string) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.swallow = rule
+}
+
 // Deny makes the broker refuse subscriptions (return code 0x80) and deliveries for which the rule says true; nil ends it.
 func (b *Broker) Deny(rule func(client, filter string) bool) {
 	b.mu.Lock()
