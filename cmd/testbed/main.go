@@ -21,6 +21,7 @@ var commands = []struct {
 	run       func(ctx context.Context, args []string) error
 }{
 	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
+	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
 }
 
