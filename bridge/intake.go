@@ -22,11 +22,14 @@ func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
 // utterance always does.
 func expiry(h core.Head, w *wire.Plan) int64 {
 	wf := &w.Workflow
+	ttl := h.SentMS + wf.TTLMS
 	switch {
+	case wf.ExpiresAt != "" && wf.TTLMS > 0:
+		return min(millis(wf.ExpiresAt), ttl) // both given: the earlier holds
 	case wf.ExpiresAt != "":
 		return millis(wf.ExpiresAt)
-	case wf.TTLMS > 0 && h.SentMS > 0:
-		return h.SentMS + wf.TTLMS
+	case wf.TTLMS > 0:
+		return ttl
 	case wf.Origin != nil && wf.Origin.TurnID != "" && h.SentMS > 0:
 		return h.SentMS + defaultTTL.Milliseconds()
 	}

@@ -104,6 +104,9 @@ func (k *checker) step(i int, r *wire.Request) {
 	if r.Retry != nil {
 		k.here("retry", core.ReasonUnsupported, "this agent does not retry steps yet")
 	}
+	if strings.Contains(r.OutputKey, ".") {
+		k.here("output_key", wire.ReasonBadValue, "a dot separates the key from the path in references, so the key has none")
+	}
 	k.dependencies(s, r)
 	k.temporal(s, r)
 	if s.Target == core.OnCloud {

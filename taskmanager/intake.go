@@ -41,7 +41,12 @@ func (m *Manager) ask(ctx context.Context, req request) (core.Answer, error) {
 	case <-ctx.Done():
 		return core.Answer{}, context.Cause(ctx)
 	case <-m.stopped:
-		return core.Answer{}, ErrStopped
+		select { // the last batch may have been answered before the end
+		case r := <-req.done:
+			return r.answer, r.err
+		default:
+			return core.Answer{}, ErrStopped
+		}
 	}
 }
 

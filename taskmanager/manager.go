@@ -80,6 +80,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	d := DecodeRecords(img.Records)
 	d.Device.Epoch = img.Epoch
+	d.Device.OutSeq = max(d.Device.OutSeq, img.OutboxSeq) // a sequence is never used twice, even if the device's row was lost
 	m.cur = core.NewState(o.Catalog, d.Device)
 	for id, r := range d.Tombs {
 		m.cur.Tombs[id] = r
@@ -289,7 +290,8 @@ func (m *Manager) stopBody() {
 // now reads the clocks once per batch.
 func (m *Manager) now() core.Now {
 	wall, trusted := m.o.Clock.Wall()
-	return core.Now{Boot: core.Instant(m.o.Clock.Boot()), BootID: m.o.Clock.BootID(), WallMS: wall, Trusted: trusted, Seq: m.seq + 1}
+	boot := max(1, m.o.Clock.Boot()) // 0 means "no moment" in the core
+	return core.Now{Boot: core.Instant(boot), BootID: m.o.Clock.BootID(), WallMS: wall, Trusted: trusted, Seq: m.seq + 1}
 }
 
 // retryMS is the pause before a batch that could not be committed is tried again. Source: a full disk heals in seconds at best.

@@ -24,10 +24,14 @@ func (o *outbox) add(rows []OutboxRow, done []string) {
 	o.rows = slices.DeleteFunc(o.rows, func(r OutboxRow) bool { return slices.Contains(done, r.ID) })
 	o.rows = append(o.rows, rows...)
 	if len(rows) > 0 {
-		select {
-		case o.changed <- struct{}{}:
-		default:
-		}
+		o.tell()
+	}
+}
+
+func (o *outbox) tell() {
+	select {
+	case o.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -38,6 +42,7 @@ func (o *outbox) drop(ids []core.MessageID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.rows = slices.DeleteFunc(o.rows, func(r OutboxRow) bool { return slices.Contains(ids, core.MessageID(r.ID)) })
+	o.tell() // a link that looked just before this would send a receipted row once more
 }
 
 // floor is the lowest unreceipted sequence; next where there is none.
@@ -57,7 +62,7 @@ func (m *Manager) Pending(n int) []OutboxRow {
 	return slices.Clone(m.outbox.rows[:min(n, len(m.outbox.rows))])
 }
 
-// Changed receives after rows were added.
+// Changed receives after rows were added or removed.
 func (m *Manager) Changed() <-chan struct{} { return m.outbox.changed }
 
 // watchers tells moves to those who look on. It never waits for them: one that is slow misses moves, and is told how many.

@@ -235,6 +235,9 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 		w.block(wf, i, ReasonExecutorUnavail, string(svc))
 		return
 	}
+	if w.turnedAway(&wf.Steps[i], svc) {
+		return
+	}
 	if !w.take1(wf, i, busy) {
 		return
 	}
@@ -242,6 +245,13 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 		return
 	}
 	w.dispatch(wf, i, args, call, busy)
+}
+
+// turnedAway: the service is there, yet the last call could not be sent. It is tried again at the pace of the looks, or at once
+// when the service comes anew.
+func (w *work) turnedAway(st *Step, svc ServiceID) bool {
+	_, anew := w.ch.services[svc]
+	return !anew && st.State == Blocked && st.recheck > w.now.Boot && (st.Reason == ReasonExecutorUnavail || st.Reason == ReasonExecutorBusy)
 }
 
 // conditions evaluates when and the operation's prerequisites. False: the step goes no further now. Unknown is never taken for
@@ -254,8 +264,7 @@ func (w *work) conditions(wf *Workflow, i int) bool {
 		w.ch.Must = true
 		return false
 	case condition.Unknown:
-		reason, key := reasonOf(ans)
-		w.block(wf, i, reason, key)
+		w.blockUnknown(wf, i, ans)
 		return false
 	}
 	if spec.Target == OnCloud {
@@ -271,11 +280,23 @@ func (w *work) conditions(wf *Workflow, i int) bool {
 		w.block(wf, i, reason, pre.Ref)
 		return false
 	case condition.Unknown:
-		reason, key := reasonOf(ans)
-		w.block(wf, i, reason, key)
+		w.blockUnknown(wf, i, ans)
 		return false
 	}
 	return true
+}
+
+// blockUnknown holds a step back while the values that its condition lacks are read: at once, and then at the pace of the looks,
+// however often something else asks.
+func (w *work) blockUnknown(wf *Workflow, i int, ans condition.Answer) {
+	reason, key := reasonOf(ans)
+	look := wf.Steps[i].State != Blocked || wf.Steps[i].recheck <= w.now.Boot
+	w.block(wf, i, reason, key)
+	for _, u := range ans.Unknown {
+		if k, ok := strings.CutPrefix(u.Ref, "ctx."); ok && look {
+			w.read(catalog.ContextKey(k))
+		}
+	}
 }
 
 // block holds a step back for at most hold_ms. What it waits for is read again meanwhile.

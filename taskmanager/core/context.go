@@ -106,23 +106,17 @@ func (w *work) availability(key catalog.ContextKey, maxAgeMS int64) (condition.V
 	return k.Value, condition.Fresh
 }
 
-// check evaluates a typed condition for a step. Values that it cannot use are asked for.
+// check evaluates a typed condition for a step.
 func (w *work) check(wf *Workflow, c *condition.Condition) condition.Answer {
 	if c == nil {
 		return condition.Answer{Truth: condition.True}
 	}
-	ans := condition.Eval(*c, func(ref string, maxAgeMS int64) (condition.Value, condition.Availability) {
+	return condition.Eval(*c, func(ref string, maxAgeMS int64) (condition.Value, condition.Availability) {
 		if key, ok := strings.CutPrefix(ref, "ctx."); ok {
 			return w.availability(catalog.ContextKey(key), maxAgeMS)
 		}
 		return wf.output(ref)
 	})
-	for _, u := range ans.Unknown {
-		if key, ok := strings.CutPrefix(u.Ref, "ctx."); ok {
-			w.read(catalog.ContextKey(key))
-		}
-	}
-	return ans
 }
 
 // output resolves "key" or "key.path" in the outputs of earlier steps.

@@ -283,9 +283,16 @@ func (w *work) settle(wf *Workflow, i int) {
 			all = false
 		}
 	}
-	if all {
+	if all && answered(wf, i, a) {
 		w.complete(wf, i)
 	}
+}
+
+// answered says whether a step has the output that others in the plan wait for. A proof may come before the executor's answer:
+// a value of the context that is read on the way. An executor that says done without an output has none to give.
+func answered(wf *Workflow, i int, a *Attempt) bool {
+	st := &wf.Steps[i]
+	return wf.Plan.Steps[i].Output == "" || st.Output != nil || a.Outcome == OutcomeDone || outputOf(st) != nil
 }
 
 func contradicted(st *Step) bool {

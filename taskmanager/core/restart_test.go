@@ -142,3 +142,46 @@ func TestServiceGoneAndBack(t *testing.T) {
 		t.Fatalf("with its service back it is %s/%s", st.State, st.Reason)
 	}
 }
+
+func TestNothingIsAskedInALoop(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.do(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "battery.level"}}}) // not available
+	r.submit(toKitchen)
+	r.want("step_1", "blocked/context_missing")
+	r.log = nil
+	for range 50 { // each answer comes at once, and has nothing
+		r.do(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "battery.level"}}})
+	}
+	if n := count[core.Read](r); n != 0 {
+		t.Fatalf("%d reads in one moment", n)
+	}
+	r.pass(2_000)
+	if n := count[core.Read](r); n < 3 || n > 5 {
+		t.Fatalf("%d reads in two seconds, want one each half second", n)
+	}
+}
+
+func TestTurnedAwayIsTriedAtAPace(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	for range 20 {
+		r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorBusy})
+	}
+	if n := len(r.dispatches()); n != 1 {
+		t.Fatalf("%d dispatches in one moment", n)
+	}
+	r.want("step_1", "blocked/executor_busy")
+	r.elsewhere()
+	r.pass(600)
+	if n := len(r.dispatches()); n != 2 {
+		t.Fatalf("%d dispatches after a pause, want 2", n)
+	}
+	r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorUnavail})
+	r.elsewhere()
+	r.up("run-2")
+	if n := len(r.dispatches()); n != 3 {
+		t.Fatalf("%d dispatches after the service came anew, want 3", n)
+	}
+}

@@ -1,0 +1,361 @@
+package taskmanager_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deviceagent/executors/fake"
+	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/storetest"
+)
+
+func TestPlanRunsToItsProof(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		if ans := r.receive(planJSON("wf-1", toKitchen)); !ans.Accepted {
+			t.Fatalf("refused: %+v", ans)
+		}
+		r.wait(5 * time.Second)
+		r.arrived("kitchen")
+		r.wait(10 * time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Completed {
+			t.Fatalf("step is %s", st)
+		}
+		var types []string
+		for _, row := range r.m.Pending(10) {
+			types = append(types, row.Type)
+		}
+		if len(types) != 2 || types[0] != "ack" || types[1] != "result" {
+			t.Fatalf("outbox %v, want ack and result", types)
+		}
+		if err := r.m.Receipted(t.Context(), []core.MessageID{core.MessageID(r.m.Pending(1)[0].ID)}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if left := r.m.Pending(10); len(left) != 1 || left[0].Type != "result" {
+			t.Fatalf("after the receipt of the ack: %+v", left)
+		}
+	})
+}
+
+func TestNothingLeavesBeforeTheCommit(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.Script(storetest.Stall)
+		answered := make(chan core.Answer, 1)
+		go func() {
+			answered <- r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"setMannerMode","params":{"on":false}}]`))
+		}()
+		<-r.store.Stalled()
+		r.wait(30 * time.Second)
+		if n := r.calls("setMannerMode"); n != 0 {
+			t.Fatalf("%d calls before the commit", n)
+		}
+		select {
+		case ans := <-answered:
+			t.Fatalf("answered before the commit: %+v", ans)
+		default:
+		}
+		if n := len(r.m.Pending(10)); n != 0 {
+			t.Fatalf("%d rows to send before the commit", n)
+		}
+		r.store.Release()
+		if ans := <-answered; !ans.Accepted {
+			t.Fatalf("answer %+v", ans)
+		}
+		synctest.Wait()
+		if n := r.calls("setMannerMode"); n != 1 {
+			t.Fatalf("%d calls after the commit, want 1", n)
+		}
+	})
+}
+
+func TestStopWaitsForNoDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Running {
+			t.Fatalf("step is %s", st)
+		}
+		r.store.Script(storetest.Stall)
+		go func() { _, _ = r.m.Receive(t.Context(), []byte(planJSON("wf-2", toKitchen)), taskmanager.FromCloud) }()
+		<-r.store.Stalled()
+		done := make(chan core.Answer, 1)
+		go func() { done <- r.receive(cancelJSON("c-1", "wf-1")) }()
+		synctest.Wait()
+		if r.stops() == 0 {
+			t.Fatal("the stop waits for the disk")
+		}
+		r.store.Release()
+		if ans := <-done; !ans.Accepted {
+			t.Fatalf("cancel: %+v", ans)
+		}
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Cancelled {
+			t.Fatalf("step is %s", st)
+		}
+	})
+}
+
+func TestRestartAsksInsteadOfRepeating(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(2 * time.Second)
+		r.kill()
+		r.wait(time.Second)
+		r.open()
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Running {
+			t.Fatalf("after the restart the step is %s", st)
+		}
+		r.arrived("kitchen")
+		r.wait(15 * time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Completed {
+			t.Fatalf("step is %s", st)
+		}
+		if began := r.robot.Began(); len(began) != 1 {
+			t.Fatalf("the robot began %v", began)
+		}
+	})
+}
+
+func TestEndDuringTheRestartIsNotLost(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(2 * time.Second)
+		r.kill()
+		r.arrived("kitchen")
+		r.wait(20 * time.Second) // it arrives while nobody listens
+		r.open()
+		r.wait(5 * time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Completed {
+			t.Fatalf("step is %s", st)
+		}
+		if n := r.calls("setMoveTo"); n != 1 {
+			t.Fatalf("%d calls", n)
+		}
+	})
+}
+
+func TestSameMessageSameAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		first := r.receive(planJSON("wf-1", toKitchen))
+		for range 3 {
+			if again := r.receive(planJSON("wf-1", toKitchen)); again.Accepted != first.Accepted || again.Plan != first.Plan {
+				t.Fatalf("the same plan again: %+v, first %+v", again, first)
+			}
+		}
+		other := r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]`))
+		if other.Accepted || other.Reason != core.ReasonSameRevision {
+			t.Fatalf("other content under the same key: %+v", other)
+		}
+		r.wait(time.Second)
+		if n := r.calls("setMoveTo"); n != 1 {
+			t.Fatalf("%d calls, want 1", n)
+		}
+		c := r.receive(cancelJSON("c-1", "wf-1"))
+		r.kill()
+		r.open()
+		if again := r.receive(cancelJSON("c-1", "wf-1")); again.Accepted != c.Accepted || again.State != c.State {
+			t.Fatalf("the same control after a restart: %+v, first %+v", again, c)
+		}
+	})
+}
+
+func TestRefusalNamesEveryFault(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ans := r.receive(planJSON("wf-1", `[{"cloud_step_id":"a","taskMethod":"fly"},{"cloud_step_id":"b","taskMethod":"setMoveTo","params":{"position":"달"},"depends_on":["c"]},
+			{"cloud_step_id":"d","taskMethod":"setVolume","params":{"level":300},"depends_on":["e"]},{"cloud_step_id":"e","token_text":"<sk_4>()<sk_end>","depends_on":["d"]}]`))
+		if ans.Accepted {
+			t.Fatal("accepted")
+		}
+		want := map[string]core.Reason{
+			"device_task_requests[0].taskMethod":      "unknown_method",
+			"device_task_requests[1].params.position": "unknown_location",
+			"device_task_requests[1].depends_on[0]":   "unknown_step",
+			"device_task_requests[2].params.level":    "bad_parameter",
+			"device_task_requests[2].depends_on":      "cycle",
+			"device_task_requests[3].token_text":      "unknown_token",
+		}
+		for _, f := range ans.Faults {
+			if want[f.Path] == f.Reason {
+				delete(want, f.Path)
+			}
+		}
+		if len(want) > 0 {
+			t.Fatalf("not named: %v; got %+v", want, ans.Faults)
+		}
+		if broken := r.receive(`{"v":`); broken.Accepted || broken.RefSHA256 == "" || broken.Reason == "" {
+			t.Fatalf("broken JSON: %+v", broken)
+		}
+		if r.state("wf-1", "a") != "" {
+			t.Fatal("a refused plan left a workflow")
+		}
+		img, err := r.mem.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range img.Records {
+			if rec.Workflow != "" {
+				t.Fatalf("stored of a refused plan: %+v", rec)
+			}
+		}
+	})
+}
+
+func TestDiskThatRefusesForAWhile(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.Script(storetest.NotCommitted)
+		if _, err := r.m.Receive(t.Context(), []byte(planJSON("wf-1", toKitchen)), taskmanager.FromCloud); !errors.Is(err, taskmanager.ErrNotCommitted) {
+			t.Fatalf("receive says %v", err)
+		}
+		if r.state("wf-1", "step_1") != "" {
+			t.Fatal("in memory what is not on disk")
+		}
+		r.receive(planJSON("wf-1", toKitchen)) // it is sent again, and taken
+		r.wait(5 * time.Second)
+		r.arrived("kitchen")
+		r.store.Script(storetest.NotCommitted, storetest.NotCommitted) // evidence meets a full disk
+		r.wait(20 * time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Completed {
+			t.Fatalf("step is %s: what executors said is tried again", st)
+		}
+	})
+}
+
+func TestBrokenStoreStopsTheBody(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		r.store.Script(storetest.Broken)
+		if _, err := r.m.Receive(t.Context(), []byte(planJSON("wf-2", toKitchen)), taskmanager.FromCloud); !errors.Is(err, taskmanager.ErrStoreBroken) {
+			t.Fatalf("receive says %v", err)
+		}
+		synctest.Wait()
+		if r.stops() != 1 {
+			t.Fatalf("%d stops, want 1: nothing may move without a record of it", r.stops())
+		}
+		if _, err := r.m.Receive(t.Context(), []byte(planJSON("wf-3", toKitchen)), taskmanager.FromCloud); !errors.Is(err, taskmanager.ErrStopped) && !errors.Is(err, taskmanager.ErrStoreBroken) {
+			t.Fatalf("after the end it says %v", err)
+		}
+	})
+}
+
+func TestIdleWritesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(5 * time.Second)
+		r.arrived("kitchen")
+		r.wait(2 * time.Minute)
+		before := r.store.Commits()
+		r.wait(24 * time.Hour)
+		if n := r.store.Commits() - before; n != 0 {
+			t.Fatalf("%d commits in an idle day", n)
+		}
+	})
+}
+
+func TestSoftChangesReachTheDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		before := r.store.Commits()
+		r.wait(30 * time.Second)
+		if n := r.store.Commits() - before; n != 0 {
+			t.Fatalf("%d commits for an acceptance that may wait", n)
+		}
+		r.wait(40 * time.Second)
+		if n := r.store.Commits() - before; n != 1 {
+			t.Fatalf("%d commits after a minute, want 1", n)
+		}
+		img, err := r.mem.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := taskmanager.DecodeRecords(img.Records).Workflows[0].Steps[0].State; st != core.Running {
+			t.Fatalf("on disk the step is %s", st)
+		}
+	})
+}
+
+func TestUnreadableRecordIsSetAside(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.receive(planJSON("wf-2", toKitchen))
+		r.kill()
+		if err := r.mem.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{{Workflow: "wf-1", Item: "s:step_1", Body: []byte("\xff")}}}); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+		if got := r.m.SetAside(); len(got) != 1 || got[0] != "wf-1" {
+			t.Fatalf("set aside %v", got)
+		}
+		if r.state("wf-2", "step_1") == "" {
+			t.Fatal("the other workflow does not run")
+		}
+		img, _ := r.mem.Load(t.Context())
+		found := false
+		for _, rec := range img.Records {
+			found = found || rec.Workflow == "wf-1" && rec.Item == "p"
+		}
+		if !found {
+			t.Fatal("what could not be read was thrown away")
+		}
+	})
+}
+
+func TestTombstoneSurvives(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(cancelJSON("c-1", "wf-1"))
+		r.kill()
+		r.open()
+		if ans := r.receive(planJSON("wf-1", toKitchen)); ans.Accepted || ans.Reason != core.ReasonAfterCancel {
+			t.Fatalf("a plan after its cancel: %+v", ans)
+		}
+	})
+}
+
+func TestDelayOverARestart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMannerMode", fake.Script{Effects: []core.Event{core.Observed{Event: "mode.changed", Source: "home", Data: core.Values{"mode": "manner", "on": false}}}})
+		r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"setMannerMode","params":{"on":false}},
+			{"cloud_step_id":"step_2","taskMethod":"setMannerMode","params":{"on":false},"temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":30000}]`))
+		r.wait(10 * time.Second)
+		if st := r.state("wf-1", "step_2"); st != core.Waiting {
+			t.Fatalf("step_2 is %s", st)
+		}
+		r.kill()
+		r.wait(10 * time.Second)
+		r.open()
+		r.wait(9 * time.Second)
+		if n := r.calls("setMannerMode"); n != 1 {
+			t.Fatalf("%d calls before the delay is over", n)
+		}
+		r.wait(2 * time.Second)
+		if n := r.calls("setMannerMode"); n != 2 {
+			t.Fatalf("%d calls after the delay", n)
+		}
+	})
+}
+
+func TestWatchTellsMoves(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		on, end := r.m.Watch()
+		defer end()
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		var last core.Move
+		for len(on.C) > 0 {
+			if mv := <-on.C; mv.Step == "step_1" && mv.Effect == "" {
+				last = mv
+			}
+		}
+		if last.To != string(core.Running) {
+			t.Fatalf("last move told: %+v", last)
+		}
+	})
+}
