@@ -26,6 +26,7 @@ type Agent struct {
 	o       Options
 	store   *store.Store
 	manager *taskmanager.Manager
+	codec   codec
 	execs   *executors.Registry
 	link    *cloudlink.Link // nil without a broker
 	started time.Time
@@ -45,10 +46,10 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	a := &Agent{o: o, store: st, started: time.Now(), ready: make(chan struct{})}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
+	a.codec = codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
+		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
-		Store: st, Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold,
-		Codec: codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
-			Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})},
+		Store: st, Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
 	})
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

@@ -36,6 +36,7 @@ type Clock interface {
 // Options are the parts that differ between a robot and a test. Listeners and Dial left out are opened from the settings.
 type Options struct {
 	Config   config.Config
+	Origins  config.Origins // where each setting came from, to be shown
 	Catalog  *catalog.Catalog
 	Clock    Clock
 	Log      zerolog.Logger

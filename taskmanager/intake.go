@@ -122,5 +122,8 @@ func (m *Manager) Turns() int64 { return m.turns.Load() }
 func (m *Manager) Epoch() string  { return m.epoch }
 func (m *Manager) StartNo() int64 { return m.startNo }
 
+// StoreSetAside is where a damaged store was moved at the start, "" if none was.
+func (m *Manager) StoreSetAside() string { return m.storeAside }
+
 // SetAside names the records that could not be read at the start.
 func (m *Manager) SetAside() []string { return m.setAside }

@@ -62,6 +62,13 @@ func (m *Manager) Pending(n int) []OutboxRow {
 	return slices.Clone(m.outbox.rows[:min(n, len(m.outbox.rows))])
 }
 
+// Waiting counts the unreceipted rows.
+func (m *Manager) Waiting() int {
+	m.outbox.mu.Lock()
+	defer m.outbox.mu.Unlock()
+	return len(m.outbox.rows)
+}
+
 // Changed receives after rows were added or removed.
 func (m *Manager) Changed() <-chan struct{} { return m.outbox.changed }
 

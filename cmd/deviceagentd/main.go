@@ -1,4 +1,5 @@
-// Command deviceagentd is the agent on the robot. It carries plans out and proves them; see docs/architecture.md.
+// Command deviceagentd is the agent on the robot. It carries plans out and proves them; see docs/architecture.md. Here are flags,
+// signals and exit codes only: 0 stopped as asked, 1 could not start or go on, 2 a bad flag, setting or catalog.
 package main
 
 import (
@@ -54,7 +55,7 @@ func run() int {
 		fmt.Println("deviceagentd", agent.Version)
 		return exitOK
 	}
-	cfg, err := settings(opt)
+	cfg, origins, err := settings(opt)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitUsage
@@ -68,7 +69,7 @@ func run() int {
 		fmt.Printf("settings and catalog are good: device %s, catalog %.12s\n", cfg.DeviceID, cat.Etag)
 		return exitOK
 	}
-	return serve(cfg, cat)
+	return serve(cfg, origins, cat)
 }
 
 func flags(args []string) (options, error) {
@@ -98,7 +99,7 @@ func flags(args []string) (options, error) {
 	return opt, nil
 }
 
-func settings(opt options) (config.Config, error) {
+func settings(opt options) (config.Config, config.Origins, error) {
 	files, err := config.DefaultFiles("/")
 	if len(opt.files) > 0 {
 		files, err = nil, nil
@@ -107,10 +108,9 @@ func settings(opt options) (config.Config, error) {
 		}
 	}
 	if err != nil {
-		return config.Config{}, err
+		return config.Config{}, nil, err
 	}
-	cfg, _, err := config.Load(config.Sources{Files: files, Environ: os.Environ(), Flags: opt.set})
-	return cfg, err
+	return config.Load(config.Sources{Files: files, Environ: os.Environ(), Flags: opt.set})
 }
 
 // readCatalog reads the robot's own catalog, or the one built in.
@@ -126,7 +126,7 @@ func readCatalog(dir string) (*catalog.Catalog, error) {
 	return cat, err
 }
 
-func serve(cfg config.Config, cat *catalog.Catalog) int {
+func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog) int {
 	log, flush := logger(cfg.Log.Level)
 	defer flush()
 	notify := agent.Notifier(log)
@@ -137,7 +137,7 @@ func serve(cfg config.Config, cat *catalog.Catalog) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a, err := agent.New(ctx, agent.Options{Config: cfg, Catalog: cat, Clock: clk, Log: log, Notify: notify})
+	a, err := agent.New(ctx, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Clock: clk, Log: log, Notify: notify})
 	if err != nil {
 		log.Error().Err(err).Msg("agent cannot start")
 		return exitError
