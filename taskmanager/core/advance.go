@@ -16,8 +16,12 @@ func (w *work) advance() {
 		before := len(w.ch.Moves)
 		freed := w.freed
 		w.freed = false
+		ids := w.candidates(freed)
+		if len(ids) == 0 {
+			break
+		}
 		busy := w.busy()
-		for _, id := range w.candidates(freed) {
+		for _, id := range ids {
 			w.advanceIn(id, busy)
 		}
 		if len(w.ch.Moves) == before {
@@ -34,7 +38,7 @@ func (w *work) advance() {
 
 // candidates lists the workflows that may move: those that this batch touched, and where something became free, all that wait.
 func (w *work) candidates(freed bool) []WorkflowID {
-	ids := make([]WorkflowID, 0, len(w.ids))
+	var ids []WorkflowID
 	for _, id := range w.ids {
 		if !w.wfs[id].State.Terminal() {
 			ids = append(ids, id)

@@ -15,7 +15,7 @@ type Change struct {
 	Answers   []*Answer    // per event; nil where nobody waits for one
 	Moves     []Move       // what happened to steps, for those who watch
 	Must      bool         // it has to be committed now; otherwise it may ride with the next commit
-	Ignored   int          // events that changed nothing: stale, repeated, foreign
+	Ignored   int          // events about nothing that is under way: stale, repeated, foreign
 
 	device   Device
 	known    map[catalog.ContextKey]Known

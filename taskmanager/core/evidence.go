@@ -98,14 +98,15 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 	a := &wf.Attempts[r.at]
 	i := a.Step
 	st := &wf.Steps[i]
-	if st.Task != a.Task || !st.State.active() {
-		return
-	}
-	spec := &wf.Plan.Steps[i]
 	by := w.correlates(wf, a, ev)
 	if by == "" || (!recovered && w.seq <= a.Seq) {
 		return
 	}
+	w.touched = true // it is about something under way, whether it proves anything or not
+	if st.Task != a.Task || !st.State.active() {
+		return
+	}
+	spec := &wf.Plan.Steps[i]
 	args := wf.args(i, a)
 	for e := range st.Effects {
 		eff := &st.Effects[e]
