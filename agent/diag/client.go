@@ -16,6 +16,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -61,18 +62,18 @@ func (c *Client) Post(ctx context.Context, path string, query url.Values, body [
 
 func (c *Client) call(ctx context.Context, socket, method, path string, query url.Values, body []byte) (Reply, error) {
 	var rep Reply
-	h, done := c.http(socket)
+	h, line, done := c.http(socket)
 	defer done()
 	resp, err := h.Do(c.request(ctx, method, path, query, body))
 	if err != nil {
-		return rep, c.unreachable(ctx, socket, err)
+		return rep, c.unreachable(ctx, line, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if err := problemIn(resp, socket); err != nil {
 		return rep, err
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&rep); err != nil {
-		return rep, c.unreachable(ctx, socket, err)
+		return rep, c.unreachable(ctx, line, err)
 	}
 	return rep, nil
 }
@@ -92,16 +93,40 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return req
 }
 
-func (c *Client) http(socket string) (*http.Client, func()) {
+// line is the way to one socket. It notes whether anything came back.
+type line struct {
+	socket string
+	heard  atomic.Bool
+}
+
+type listening struct {
+	net.Conn
+	line *line
+}
+
+func (l listening) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	if n > 0 {
+		l.line.heard.Store(true)
+	}
+	return n, err
+}
+
+func (c *Client) http(socket string) (*http.Client, *line, func()) {
+	l := &line{socket: socket}
 	wait := c.Wait
 	if wait == 0 {
 		wait = answerTimeout + 5*time.Second
 	}
 	t := &http.Transport{ResponseHeaderTimeout: wait, DisableCompression: true, MaxConnsPerHost: 1, Proxy: nil,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			if err != nil {
+				return nil, err
+			}
+			return listening{conn, l}, nil
 		}}
-	return &http.Client{Transport: t}, t.CloseIdleConnections
+	return &http.Client{Transport: t}, l, t.CloseIdleConnections
 }
 
 // problemIn reads what the agent says is wrong; nil where nothing is.
@@ -128,10 +153,11 @@ func problemIn(resp *http.Response, socket string) error {
 }
 
 // unreachable says why the agent could not be asked: one cause, one remedy.
-func (c *Client) unreachable(ctx context.Context, socket string, err error) error {
+func (c *Client) unreachable(ctx context.Context, l *line, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	socket := l.socket
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -142,12 +168,13 @@ func (c *Client) unreachable(ctx context.Context, socket string, err error) erro
 		return c.denied(socket)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return NewProblem(CodeSilent, socket+" takes connections; the agent starts or hangs", "systemctl status deviceagentd; journalctl -u deviceagentd -n 20")
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
-		return NewProblem(CodeSilent, "the agent closed the connection without an answer: it stops, or has too many connections", "try again; systemctl status deviceagentd")
 	case errors.Is(err, syscall.ENOTSOCK) || errors.Is(err, syscall.EPROTOTYPE):
 		return NewProblem(CodeWrongVersion, socket+" is not the socket of the agent", "--socket or DEVICEAGENT_SOCKET")
 	}
-	return NewProblem(CodeWrongVersion, err.Error(), "what answers is not the agent: --socket or DEVICEAGENT_SOCKET")
+	if l.heard.Load() && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return NewProblem(CodeWrongVersion, err.Error(), "what answers is not the agent: --socket or DEVICEAGENT_SOCKET")
+	}
+	return NewProblem(CodeSilent, "it closed the connection without an answer: it stops, or has too many connections", "try again; systemctl status deviceagentd")
 }
 
 // denied names the group that may open the socket.

@@ -161,7 +161,7 @@ type Fact struct {
 	Text     string `json:"text"` // one English sentence
 	Ref      string `json:"ref,omitempty"`
 	RefKind  string `json:"ref_kind,omitempty"`  // step, task, effect, event, key, output, service, resource
-	RefState string `json:"ref_state,omitempty"` // of what Ref names: a state, fresh, stale, missing, unavailable, received, not received, an owner
+	RefState string `json:"ref_state,omitempty"` // of what Ref names: a state, fresh, stale, missing, unavailable, received, not received, accepted, against, an owner
 	Value    any    `json:"value"`               // of a key; null: there is none
 	Want     *Want  `json:"want"`                // of a key that is waited for
 	Source   string `json:"source,omitempty"`

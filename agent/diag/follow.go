@@ -96,7 +96,7 @@ type reader struct {
 
 // once reads one connection to its end.
 func (r *reader) once(ctx context.Context) (began bool, err error) {
-	h, done := r.c.http(r.c.Socket)
+	h, line, done := r.c.http(r.c.Socket)
 	defer done()
 	req := r.c.request(ctx, http.MethodGet, "/watch", r.query, nil)
 	if r.last != "" {
@@ -104,7 +104,7 @@ func (r *reader) once(ctx context.Context) (began bool, err error) {
 	}
 	resp, err := h.Do(req)
 	if err != nil {
-		return false, r.c.unreachable(ctx, r.c.Socket, err)
+		return false, r.c.unreachable(ctx, line, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if err := problemIn(resp, r.c.Socket); err != nil {

@@ -117,7 +117,7 @@ var Codes = []CodeInfo{
 	{CodeMethod, 405, ExitError, "the path does not take this method"},
 	{CodeControlSocket, 403, ExitPermission, "this socket is for reading only"},
 	{CodeAmbiguous, 409, ExitUsage, "several ids begin like this"},
-	{CodeUnknownTarget, 404, ExitNoSuchID, "no workflow or step with this id"},
+	{CodeUnknownTarget, 404, ExitNoSuchID, "no such id"},
 	{CodeMalformed, 422, ExitUsage, "what was handed in cannot be read"},
 	{CodeBadValue, 422, ExitUsage, "a value is wrong"},
 	{CodeTooLarge, 413, ExitUsage, "what was handed in is too large"},

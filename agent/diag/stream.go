@@ -120,7 +120,7 @@ func (h *hub) run(ctx context.Context, a Agent, wall func() time.Time) {
 				continue
 			}
 			if feed.Missed != nil && feed.Missed() > 0 {
-				h.lost(quiet + 1)
+				h.lost(quiet+1, present(ctx, a, mv.Seq))
 			}
 			quiet = mv.Seq
 		case <-ctx.Done():
@@ -135,20 +135,32 @@ const maxPerEvent = 1 << 30
 func (h *hub) add(mv core.Move, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	id := position{seq: mv.Seq}
-	if last := h.head(); last.seq == mv.Seq && last.n < maxPerEvent {
-		id.n = last.n + 1
-	}
-	h.push(entry{id: id, mv: mv, at: at})
+	h.push(entry{id: h.after(mv.Seq), mv: mv, at: at})
 }
 
-// lost marks a hole: the agent told more than was taken. Where in it is not known, so it reaches back to the last moment at which
-// nothing was waiting.
-func (h *hub) lost(from int64) {
+// present is the sequence number of now, or at least what is known to have been.
+func present(ctx context.Context, a Agent, known int64) int64 {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	_ = a.Inspect(ctx, func(_ *core.State, now core.Now) { known = max(known, now.Seq-1) })
+	return known
+}
+
+// lost marks a hole: the agent told more than was taken. Where in it is not known, so it reaches from the last moment at which
+// nothing was waiting up to now.
+func (h *hub) lost(from, to int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	last := h.head()
-	h.push(entry{id: position{last.seq, last.n + 1}, gap: &Gap{From: from, To: max(from, last.seq), Reason: "lost"}})
+	h.push(entry{id: h.after(to), gap: &Gap{From: from, To: max(from, to), Reason: "lost"}})
+}
+
+// after gives the next id for a sequence number. Ids only grow, also where a move is told behind a hole that it stands in.
+func (h *hub) after(seq int64) position {
+	id, head := position{seq: seq}, h.head()
+	if !id.after(head) {
+		id = position{seq: head.seq, n: head.n + 1}
+	}
+	return id
 }
 
 func (h *hub) push(e entry) {

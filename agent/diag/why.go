@@ -34,6 +34,29 @@ func (v view) facts(wf *core.Workflow, i int) []Fact {
 		w.describe(&fact)
 		out = append(out, fact)
 	}
+	if wf.Steps[i].State.Terminal() {
+		out = append(out, v.proof(&wf.Steps[i])...)
+	}
+	return out
+}
+
+// proof tells what an ended step was judged by.
+func (v view) proof(st *core.Step) (out []Fact) {
+	for _, e := range st.Effects {
+		effect := v.effect(e)
+		out = append(out, Fact{Kind: "evidence", Ref: effect.ID, RefKind: "effect", RefState: effect.State, Text: "effect " + effect.ID + " is " + effect.State})
+		for _, ev := range effect.Evidence {
+			f := Fact{Kind: "evidence", Ref: ev.Event, RefKind: "event", RefState: "received", Source: ev.Source, Value: ev.Value, AgeMS: new(ev.At.AgeMS)}
+			if ev.Key != "" {
+				f.Ref, f.RefKind, f.RefState = ev.Key, "key", "accepted"
+			}
+			f.Text = f.Ref + " was accepted as proof"
+			if ev.Against {
+				f.RefState, f.Text = "against", f.Ref+" speaks against it"
+			}
+			out = append(out, f)
+		}
+	}
 	return out
 }
 

@@ -11,7 +11,7 @@ var koreanCodes = map[diag.Code]string{
 	diag.CodeMethod:         "그 경로는 이 메서드를 받지 않습니다",
 	diag.CodeControlSocket:  "이 소켓은 읽기 전용입니다",
 	diag.CodeAmbiguous:      "이렇게 시작하는 id가 여럿입니다",
-	diag.CodeUnknownTarget:  "그런 id의 플랜이나 단계가 없습니다",
+	diag.CodeUnknownTarget:  "그런 id가 없습니다",
 	diag.CodeMalformed:      "넘겨준 것을 읽을 수 없습니다",
 	diag.CodeBadValue:       "값이 잘못되었습니다",
 	diag.CodeTooLarge:       "넘겨준 것이 너무 큽니다",

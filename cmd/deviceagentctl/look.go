@@ -127,17 +127,17 @@ func (a *app) psPage(rows []diag.Workflow, all bool) error {
 			awaited(w.Waiting), clean(w.Goal)})
 	}
 	l := tongue(a.lang)
-	if len(rows) == 0 && !all {
-		a.note("%s", l.say("none.open"))
-	}
 	if err := a.table(cols, cells); err != nil {
 		return err
 	}
-	if all {
+	switch {
+	case all:
 		a.note("%s", l.say("shown", len(rows)))
-		return nil
+	case len(rows) == 0:
+		a.note("%s", l.say("none.open"))
+	default:
+		a.note("%s", l.say("hidden", len(rows)))
 	}
-	a.note("%s", l.say("hidden", len(rows)))
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (a *app) stepLines(s diag.Step) {
 	facts := []string{"for " + duration(s.Since.AgeMS)}
 	if s.ElapsedMS != nil {
 		facts = []string{"took " + duration(*s.ElapsedMS)}
-		if s.TaskState != "ended" {
+		if !terminal(s.State) {
 			facts = []string{"since dispatch " + duration(*s.ElapsedMS)}
 		}
 	}

@@ -50,18 +50,24 @@ type world struct {
 
 // run carries out one call and returns its exit code.
 func run(ctx context.Context, w world) int {
-	a := &app{world: w, client: &diag.Client{}}
+	a := &app{world: w, client: &diag.Client{}, end: func() {}}
 	root := a.root()
 	root.SetArgs(w.args)
 	root.SetIn(w.stdin)
 	root.SetOut(w.stdout)
 	root.SetErr(w.stderr)
 	err := root.ExecuteContext(ctx)
+	a.end()
 	if err == nil {
 		return diag.ExitOK
 	}
 	p, ok := errors.AsType[*diag.Problem](err)
-	if !ok {
+	switch {
+	case ok:
+	case a.ran:
+		p = diag.NewProblem(diag.CodeInternal, err.Error(), "")
+		p.Title = "deviceagentctl failed"
+	default:
 		p = diag.NewProblem(diag.CodeUsage, err.Error(), "deviceagentctl help")
 		a.scan(w.args)
 	}
@@ -88,6 +94,8 @@ type app struct {
 	world
 	client *diag.Client
 	page   page
+	ran    bool   // the call was understood
+	end    func() // of the time limit
 
 	output    string
 	lang      string
@@ -158,10 +166,10 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	if a.client.Control == "" {
 		a.client.Control = sibling(a.client.Socket)
 	}
-	a.page = a.newPage()
+	a.page, a.ran = a.newPage(), true
 	if a.timeout > 0 {
 		ctx, cancel := context.WithTimeoutCause(cmd.Context(), a.timeout, diag.NewProblem(diag.CodeTimeLimit, "after "+a.timeout.String(), "the work goes on; deviceagentctl ps"))
-		cobra.OnFinalize(cancel)
+		a.end = cancel
 		cmd.SetContext(ctx)
 	}
 	return nil

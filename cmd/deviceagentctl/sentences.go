@@ -33,6 +33,7 @@ var sentences = map[string][2]string{
 	"effect":          {"effect %s is %s", "효과 %s 상태: %s"},
 	"event.no":        {"not received since the dispatch", "보낸 뒤로 받지 못함"},
 	"event.yes":       {"received", "받음"},
+	"event.against":   {"speaks against it", "반대되는 증거입니다"},
 	"soon":            {"it is about to be looked at", "곧 살펴봅니다"},
 	"due.waiting":     {"in %s it is queued", "%s 뒤에 대기열에 들어갑니다"},
 	"due.queued":      {"in %s it is dispatched although it is not known whether its effect holds already", "%s 뒤에는 효과가 이미 있는지 몰라도 보냅니다"},
@@ -59,7 +60,7 @@ var sentences = map[string][2]string{
 	"watch.restart":   {"-- agent restarted (cause: %s); resumed at seq %d --", "-- 에이전트 재시작 (원인: %s), seq %d부터 이어집니다 --"},
 	"hidden":          {"%d shown; ended ones hidden (--all)", "%d건 표시, 끝난 것은 숨김 (--all)"},
 	"shown":           {"%d shown", "%d건 표시"},
-	"none.open":       {"no open plan", "열린 플랜이 없습니다"},
+	"none.open":       {"no open plan; ended ones hidden (--all)", "열린 플랜이 없습니다. 끝난 것은 숨김 (--all)"},
 }
 
 // say writes a sentence.
@@ -144,6 +145,9 @@ func (l tongue) evidence(f diag.Fact) string {
 		if f.RefState == "received" {
 			return l.say("event.yes")
 		}
+		if f.RefState == "against" {
+			return l.say("event.against")
+		}
 		return l.say("event.no")
 	}
 	return clean(f.Text)
@@ -171,6 +175,7 @@ func awaited(facts []diag.Fact) string {
 	for _, f := range facts {
 		switch {
 		case f.Kind == "evidence" && f.RefKind == "effect" || f.RefState == "received" || f.Kind == "time" || f.Kind == "end":
+		case f.Kind == "answer" && f.RefState == "ended": // it has said its word; proof is what is missing
 		case f.Kind == "evidence" || f.RefKind == "key":
 			add(f.Ref)
 		case f.Kind == "resource":

@@ -66,7 +66,11 @@ func (a *app) whyStep(s diag.WhyStep) {
 				p.line("       %s", l.say("unknown.no"))
 			}
 		case proof:
-			p.line("       %s  %s", pad(clean(f.Ref), 24), l.fact(f, s.State, s.Reason))
+			text := pad(clean(f.Ref), 24) + "  " + l.fact(f, s.State, s.Reason)
+			if f.AgeMS != nil {
+				text += fmt.Sprintf("   age %s   source %s", duration(*f.AgeMS), clean(orText(f.Source, "not reported")))
+			}
+			p.line("       %s", text)
 		}
 	}
 }

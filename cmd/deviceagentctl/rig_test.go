@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"deviceagent/agent/diag"
+	"deviceagent/agent/diag/diagtest"
+	"deviceagent/taskmanager/core"
+)
+
+func TestMain(m *testing.M) {
+	time.Local = time.FixedZone("KST", 9*3600)
+	goleak.VerifyTestMain(m)
+}
+
+const movePlan = `{"workflow":{"cloud_workflow_id":"wf_9c1e","plan_id":"pl_1","revision":0,"origin":{"turn_id":"tn_1","utterance":"거실로 가서 청정해"}},
+ "device_task_requests":[
+  {"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"거실"}},
+  {"cloud_step_id":"step_2","taskMethod":"startBasicAirClear","params":{"duration_min":20},"depends_on":["step_1"]}]}
+`
+
+const bedPlan = `{"workflow":{"cloud_workflow_id":"wf_9c20","plan_id":"pl_2","revision":0,"origin":{"turn_id":"tn_2","utterance":"안방으로 가"}},
+ "device_task_requests":[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]}
+`
+
+// robot is a served test agent.
+type robot struct {
+	*diagtest.Agent
+	t    *testing.T
+	dir  string
+	stop func()
+}
+
+func newRobot(t *testing.T) *robot {
+	t.Helper()
+	a, err := diagtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &robot{Agent: a, t: t, dir: t.TempDir()}
+	r.serve()
+	return r
+}
+
+func (r *robot) serve() {
+	r.t.Helper()
+	var ls []net.Listener
+	for _, name := range []string{"diag.sock", "control.sock"} {
+		l, err := net.Listen("unix", filepath.Join(r.dir, name))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		ls = append(ls, l)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- diag.Serve(ctx, ls[0], ls[1], r.Agent, zerolog.Nop()) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("Serve: %v", err)
+		}
+	})
+	r.t.Cleanup(func() { r.stop() })
+	if _, code := r.run("version"); code != 0 {
+		r.t.Fatal("the agent is not served")
+	}
+}
+
+// scene brings the house into a situation.
+func (r *robot) scene(name string) {
+	r.t.Helper()
+	switch name {
+	case "idle":
+	case "moving": // one moves, one waits for the base
+		r.Submit(movePlan)
+		r.Do(core.TaskAnswered{Task: r.Last(), Accepted: true, Instance: "run-1"})
+		r.Submit(bedPlan)
+		r.Pass(12_000)
+	case "verifying": // arrived with proof; the cleaner's service says done, nothing proves it
+		r.Submit(movePlan)
+		r.Arrive("living_room")
+		r.Do(core.TaskAnswered{Task: r.Last(), Accepted: true, Instance: "run-1"})
+		r.Pass(2_000)
+		r.Read("cleaning.is_running", false)
+		r.Do(core.TaskEnded{Task: r.Last(), Outcome: core.OutcomeDone})
+		r.Pass(2_100)
+	case "ended": // one completed, one failed
+		r.Submit(bedPlan)
+		r.Arrive("master_bedroom")
+		r.scene("verifying")
+		r.Pass(60_000)
+	default:
+		r.t.Fatalf("no scene %s", name)
+	}
+}
+
+// output is what a call left behind.
+type output struct{ stdout, stderr string }
+
+func (r *robot) run(args ...string) (output, int) { return r.runEnv(nil, "", args...) }
+
+func (r *robot) runEnv(env map[string]string, stdin string, args ...string) (output, int) {
+	return r.runCtx(context.Background(), env, stdin, args...)
+}
+
+func (r *robot) runCtx(ctx context.Context, env map[string]string, stdin string, args ...string) (output, int) {
+	var out, errs bytes.Buffer
+	code := run(ctx, world{args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, zone: time.FixedZone("KST", 9*3600), env: func(name string) string {
+		if name == "DEVICEAGENT_SOCKET" && env[name] == "" {
+			return filepath.Join(r.dir, "diag.sock")
+		}
+		return env[name]
+	}})
+	return output{out.String(), errs.String()}, code
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
