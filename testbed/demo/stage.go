@@ -117,9 +117,9 @@ func (d *demo) isCurrent(p *process) bool { return p == d.plannerd || p == d.age
 func (d *demo) addresses() string {
 	return fmt.Sprintf(`
 Everything goes on running. Ctrl-C ends it.
-  planner   %s   (try: curl -s %s/v1/turns -H 'Content-Type: application/json' -d '{"device_id":"%s","recognized_text":"주방으로 가"}')
-  broker    mqtt://%s   (topics deviceagent/v1/%s/…)
-  agent     %s   (executors register at executor.sock, diagnostics at diag.sock)
-  logs      agent.log, plannerd.log, robot.log in the same folder`,
-		d.planner.url, d.planner.url, deviceID, d.mqtt, deviceID, d.dir)
+  planner   %[1]s
+            curl -s %[1]s/v1/turns -H 'Content-Type: application/json' -d '{"device_id":"%[2]s","recognized_text":"주방으로 가"}'
+  broker    mqtt://%[3]s, topics deviceagent/v1/%[2]s/…
+  agent     deviceagentctl --socket %[4]s/diag.sock status   (also: ps, show @last, watch)
+  logs      agent.log, plannerd.log, robot.log in %[4]s`, d.planner.url, deviceID, d.mqtt, d.dir)
 }

@@ -93,7 +93,7 @@ func TestWhatPeopleRead(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
 		{sayStep(wire.Request{TaskMethod: "setMoveTo", Params: wire.ObjectOf(map[string]any{"position": "거실"})}),
 			`go to 거실, the living room  (setMoveTo {"position":"거실"})`},
-		{sayStep(delayed), `set the screen: on false  (setScreen {"on":false}), after step_1 and 30s`},
+		{sayStep(delayed), `turn the screen off  (setScreen {"on":false}), after step_1 and 30s`},
 		{sayStep(wire.Request{TaskMethod: "setVolume"}), `set the volume to  (setVolume)`},
 		{sayStep(wire.Request{TaskMethod: "fly"}), `do fly  (fly)`},
 		{sayState(agentLine{To: "dispatching"}), ""},

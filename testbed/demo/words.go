@@ -21,10 +21,10 @@ var phrases = map[string]string{
 	"getAirQuality":      "read the air quality",
 	"getBatteryStatus":   "read the battery",
 	"startVitalSign":     "measure vital signs",
-	"setScreen":          "set the screen: on {on}",
+	"setScreen":          "turn the screen {on}",
 	"setVolume":          "set the volume to {level}",
-	"setNightMode":       "set night mode: {on}",
-	"setMannerMode":      "set manner mode: {on}",
+	"setNightMode":       "turn night mode {on}",
+	"setMannerMode":      "turn manner mode {on}",
 	"setMoving":          "move a little {direction}",
 	"setLlmTts":          "say {text}",
 }
@@ -45,8 +45,11 @@ func sayStep(r wire.Request) string {
 	return text
 }
 
-// sayValue adds the English name of a room.
+// sayValue adds the English name of a room, and says on and off.
 func sayValue(name string, v any) string {
+	if on, ok := v.(bool); ok {
+		return map[bool]string{true: "on", false: "off"}[on]
+	}
 	text := fmt.Sprint(v)
 	if room, ok := home.Flat().Find(text); ok && name == "position" && room.ID != text {
 		return text + ", the " + strings.ReplaceAll(room.ID, "_", " ")

@@ -1,0 +1,86 @@
+# make demo   shows the whole on this machine in ten seconds
+# make test   everything, with the race detector
+# make help   the rest
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+export PATH := $(PATH):/usr/sbin:/sbin# Debian keeps mosquitto there
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X deviceagent/agent.Version=$(VERSION)
+BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+FUZZTIME ?= 20s
+
+on = $(filter-out 0 no false,$(1))# CRASH=0 is no crash
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1|/' | column -t -s '|'
+
+.PHONY: build
+build: ## static programs in bin/
+	@[ -d bin ] || { echo 'building for the first time: a minute or two' >&2; mkdir -p bin; }
+	@$(BUILD) -o bin/ ./cmd/...
+
+.PHONY: demo
+demo: build ## from words to proof. SAY="…" another sentence, CRASH=1 kill -9 in the middle, KEEP=1 leave it running, SPEED=n
+	@bin/testbed demo $${SAY:+--say "$$SAY"} $(if $(call on,$(CRASH)),--crash) $(if $(call on,$(KEEP)),--keep) $(if $(SPEED),--speed $(SPEED))
+
+.PHONY: test
+test: tools build ## everything: tests with -race, the allocation baseline without, scenarios, and the demo over a crash
+	go test -race ./...
+	go test ./taskmanager/core
+	@$(MAKE) scenarios
+	@echo 'demo over a crash:'; bin/testbed demo --crash 2>/dev/null
+
+.PHONY: quick
+quick: ## tests without -race, for the time between two edits
+	go test ./...
+
+.PHONY: scenarios
+scenarios: build ## the acceptance set, in virtual time
+	bin/testbed run testbed/scenarios
+
+.PHONY: mutate
+mutate: build ## flips each expectation of the scenarios: every flip must be noticed
+	bin/testbed run testbed/scenarios --mutate --coverage
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, pinned versions
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	@grep -qE '^[[:space:]]*modernc.org/libc v1\.80\.1( |$$)' go.mod || { echo 'go.mod: modernc.org/libc must be v1.80.1, the version that modernc.org/sqlite is made and tested with'; exit 1; }
+
+.PHONY: bench
+bench: ## benchmarks of the core, and its allocation baseline
+	go test ./taskmanager/core -run TestAllocationBaseline -v
+	go test ./taskmanager/core -run '^$$' -bench . -benchmem
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	@for pkg in $$(git grep -l 'func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+	  for f in $$(go test ./$$pkg -list '^Fuzz' | grep '^Fuzz'); do echo "$$pkg $$f"; go test ./$$pkg -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME); done; done
+
+.PHONY: cross
+cross: ## deviceagentd for each kind of robot, with sizes
+	@for t in arm64 arm amd64 riscv64; do \
+	  GOOS=linux GOARCH=$$t GOARM=7 $(BUILD) -o bin/$$t/deviceagentd ./cmd/deviceagentd; \
+	  printf '%-8s %6.1f MB\n' $$t $$(stat -c %s bin/$$t/deviceagentd | awk '{print $$1/1e6}'); done
+
+.PHONY: clean
+clean: ## removes what was built
+	rm -rf bin
+
+# The tests need a real broker, and -race needs a C compiler. Root on Debian gets them; anybody else is told.
+.PHONY: tools
+tools:
+	@need() { command -v "$$1" >/dev/null && return; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "installing $$2 with apt-get"; { apt-get install -y --no-install-recommends "$$2" || { apt-get update && apt-get install -y --no-install-recommends "$$2"; }; } >/dev/null; \
+	  fi; \
+	  command -v "$$1" >/dev/null || { echo "make test needs $$1: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
+	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
+	need gcc gcc 'the race detector is linked by it'
