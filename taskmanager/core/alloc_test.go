@@ -4,13 +4,10 @@ package core_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"runtime"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files of this package")
 
 const baselineFile = "testdata/allocations.json"
 

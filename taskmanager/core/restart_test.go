@@ -41,7 +41,9 @@ func TestRestartAsksBeforeItRepeats(t *testing.T) {
 			r.elsewhere()
 			r.submit(toKitchen)
 			task := r.last().Task
-			r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+			if tc.want != "dispatching" {
+				r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+			}
 			r.restart("run-1")
 			r.want("step_1", "outcome_unknown")
 			if count[core.Query](r) == 0 {
@@ -183,5 +185,17 @@ func TestTurnedAwayIsTriedAtAPace(t *testing.T) {
 	r.up("run-2")
 	if n := len(r.dispatches()); n != 3 {
 		t.Fatalf("%d dispatches after the service came anew, want 3", n)
+	}
+}
+
+func TestAcceptedAndThenUnknownIsNotTakenForNotRun(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"})
+	if n := len(r.dispatches()); n != 1 {
+		t.Fatalf("%d dispatches: a task that was accepted may have moved", n)
 	}
 }

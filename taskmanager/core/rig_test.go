@@ -1,8 +1,9 @@
 package core_test
 
 import (
-	"io/fs"
+	"flag"
 	"strings"
+	"sync"
 	"testing"
 
 	"deviceagent/bridge"
@@ -24,10 +25,16 @@ type rig struct {
 	ch  core.Change    // of the last batch
 }
 
+var update = flag.Bool("update", false, "rewrite the golden files and generated tables of this package")
+
+var loadCatalog = sync.OnceValues(func() (*catalog.Catalog, error) {
+	cat, _, err := catalogfile.Load(defaults.Files)
+	return cat, err
+})
+
 func defaultCatalog(t testing.TB) *catalog.Catalog {
 	t.Helper()
-	var files fs.FS = defaults.Files
-	cat, _, err := catalogfile.Load(files)
+	cat, err := loadCatalog()
 	if err != nil {
 		t.Fatalf("default catalog: %v", err)
 	}

@@ -301,6 +301,9 @@ func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
 func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	st, op := &wf.Steps[i], wf.Plan.Steps[i].Op
 	sure := op.Probe == catalog.ProbeDurable || op.Probe == catalog.ProbeVolatile && ev.Instance != "" && ev.Instance == a.Instance
+	if st.Task == a.Task && st.Accepted != 0 {
+		sure = false // it said yes to this very task before: its memory is not to be relied on
+	}
 	if sure && ev.Sealed {
 		w.end(wf, a, OutcomeFailed, "not_run")
 		switch {

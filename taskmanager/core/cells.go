@@ -1,0 +1,35 @@
+package core
+
+// Stimulus is one thing that can happen to a step: a column of the table of cells.
+type Stimulus string
+
+// Stimuli are the columns, in the order in which they are printed.
+var Stimuli = []Stimulus{"accepted", "refused", "call lost", "not sent", "progress", "says done", "says failed", "says cancelled", "proof", "opposite",
+	"query: runs", "query: never ran", "query: no answer", "stop accepted", "stop refused", "its time is over", "cancel", "service gone", "restart"}
+
+// cells say what becomes of a step that moves the body, whose executor remembers its tasks as long as it lives, and for which
+// everything else is ready. A pair that is not here leaves the state as it is: the event is stale and counted, or it is noted
+// and changes the state later. A restart forgets all readings, so that a queued step is blocked until they are there again.
+var cells = map[StepState]map[Stimulus]StepState{
+	Pending: {"cancel": Cancelled},
+	Waiting: {"its time is over": Dispatching, "cancel": Cancelled},
+	Queued:  {"cancel": Cancelled, "restart": Blocked},
+	Blocked: {"its time is over": Failed, "cancel": Cancelled},
+	Dispatching: {"accepted": Running, "refused": Failed, "call lost": OutcomeUnknown, "not sent": Blocked, "says done": Verifying, "says failed": Failed,
+		"says cancelled": Failed, "query: runs": Running, "its time is over": OutcomeUnknown, "cancel": Cancelling,
+		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
+	Running: {"says done": Verifying, "says failed": Failed, "says cancelled": Failed, "proof": Completed, "its time is over": TimedOut, "cancel": Cancelling,
+		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
+	Verifying: {"proof": Completed, "opposite": Failed, "its time is over": TimedOut, "cancel": Cancelled},
+	OutcomeUnknown: {"accepted": Running, "refused": Failed, "not sent": Blocked, "says done": Verifying, "says failed": Failed, "says cancelled": Failed,
+		"proof": Completed, "query: runs": Running, "query: never ran": Dispatching, "its time is over": Failed, "cancel": Cancelling},
+	Cancelling: {"says done": Cancelled, "says failed": Cancelled, "says cancelled": Cancelled, "stop refused": Running},
+}
+
+// Next is the state of a step after a stimulus.
+func Next(s StepState, on Stimulus) StepState {
+	if to, ok := cells[s][on]; ok {
+		return to
+	}
+	return s
+}
