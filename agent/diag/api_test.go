@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/user"
 	"strings"
 	"testing"
 
@@ -254,5 +256,36 @@ func TestSubmitWrapsThePlanAndLogsWhoSentIt(t *testing.T) {
 		if !strings.Contains(r.log.String(), want) {
 			t.Errorf("the log does not have %s:\n%s", want, r.log)
 		}
+	}
+}
+
+func TestDeniedNamesTheGroupOrTheDirectory(t *testing.T) {
+	path := t.TempDir() + "/diag.sock"
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	gid := os.Getgid()
+	if gid == 0 {
+		gid = 1 // root's group is never recommended
+		if err := os.Chown(path, -1, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group := itoa(gid)
+	if g, err := user.LookupGroupId(group); err == nil {
+		group = g.Name
+	}
+	for mode, want := range map[os.FileMode]string{0o660: "sudo usermod -aG " + group + " kim, then log in again", 0o600: "ls -ld "} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if p := diag.Denied(path, "kim"); p.Exit != diag.ExitPermission || !strings.HasPrefix(p.Hint, want) {
+			t.Errorf("mode %o: %+v", mode, p)
+		}
+	}
+	if p := diag.Denied(path+"x", "kim"); p.Detail == "" || p.Hint == "" {
+		t.Errorf("%+v", p)
 	}
 }

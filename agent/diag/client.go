@@ -181,7 +181,7 @@ func (c *Client) unreachable(ctx context.Context, l *line, err error) error {
 func (c *Client) denied(socket string) *Problem {
 	group, who := "", c.User
 	if info, err := os.Stat(socket); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().Perm()&0o060 == 0o060 {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().Perm()&0o060 == 0o060 && st.Gid != 0 { // nobody should be told to join root's group
 			group = strconv.FormatUint(uint64(st.Gid), 10)
 			if g, err := user.LookupGroupId(group); err == nil {
 				group = g.Name

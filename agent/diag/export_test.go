@@ -48,3 +48,6 @@ func Routes() (out []Route) {
 	}
 	return out
 }
+
+// Denied is what a client says of a socket that its user may not open.
+func Denied(socket, user string) *Problem { return (&Client{User: user}).denied(socket) }

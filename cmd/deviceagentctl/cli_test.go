@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"deviceagent/agent/diag"
 	"deviceagent/taskmanager/core"
@@ -233,24 +232,17 @@ func TestSubmitSaysAcceptedAndWaitSaysTheEnd(t *testing.T) {
 			r.run("cancel", "wf_9c20", "--reason", "make room")
 			r.stopped()
 			id := strings.Fields(tc.want)[1]
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				for !strings.Contains(must(r.run("ps", "--no-headers")), id) {
-					time.Sleep(time.Millisecond)
-				}
-				tc.play()
-			}()
-			out, code := r.runEnv(nil, strings.NewReplacer("wf_9c1e", id, "pl_1", "pl_"+tc.name).Replace(movePlan), "submit", "-", "--wait")
-			<-ended
+			var stdout, stderr paper
+			played := make(chan struct{})
+			go func() { defer close(played); stderr.await("accepted " + id); tc.play() }()
+			out, code := r.runOn(t.Context(), &stdout, &stderr, nil, strings.NewReplacer("wf_9c1e", id, "pl_1", "pl_"+tc.name).Replace(movePlan), "submit", "-", "--wait")
+			<-played
 			if code != tc.exit || !strings.Contains(out.stdout, tc.want) {
 				t.Errorf("exit %d %q %q", code, out.stdout, out.stderr)
 			}
 		})
 	}
 }
-
-func must(out output, _ int) string { return out.stdout }
 
 // play lets the present task be done and proven.
 func (r *robot) play(event, key string, v any) {
@@ -273,13 +265,11 @@ func (r *robot) stopped() {
 func TestWatchLive(t *testing.T) {
 	r := newRobot(t)
 	r.Submit(bedPlan)
-	done := make(chan struct{})
-	var out output
-	var code int
-	go func() { defer close(done); out, code = r.run("watch", "wf_9c20", "-o", "jsonl", "--timeout", "20s") }()
-	r.watched()
-	r.Arrive("master_bedroom")
-	<-done
+	var stdout, stderr paper
+	played := make(chan struct{})
+	go func() { defer close(played); stdout.await(`"event":"live"`); r.Arrive("master_bedroom") }()
+	out, code := r.runOn(t.Context(), &stdout, &stderr, nil, "", "watch", "wf_9c20", "-o", "jsonl")
+	<-played
 	var kinds []string
 	for line := range strings.Lines(out.stdout) {
 		var ev diag.StreamEvent
@@ -293,31 +283,20 @@ func TestWatchLive(t *testing.T) {
 	}
 }
 
-// watched waits until a stream has begun: it is the connection that stays.
-func (r *robot) watched() {
-	r.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; {
-		if out, code := r.run("version"); code == 0 && out.stdout != "" && time.Now().After(end.Add(-9900*time.Millisecond)) {
-			return
-		}
-		if time.Now().After(end) {
-			r.t.Fatal("no stream in 10 s")
-		}
-	}
-}
-
 func TestWatchInterruptedSaysThatThePlanContinues(t *testing.T) {
 	r := newRobot(t)
 	r.scene("moving")
-	for _, tc := range []struct{ args, want string }{
-		{"watch wf_9c1e", "stopped watching; the plan continues (deviceagentctl cancel wf_9c1e --reason …)"},
-		{"watch", "stopped watching; the work continues"},
-		{"watch wf_9c1e --lang ko", "보기를 멈췄습니다"},
+	for _, tc := range []struct{ args, begun, want string }{
+		{"watch wf_9c1e", "Ctrl-C", "stopped watching; the plan continues (deviceagentctl cancel wf_9c1e --reason …)"},
+		{"watch", "", "stopped watching; the work continues"},
+		{"watch wf_9c1e --lang ko", "Ctrl-C", "보기를 멈췄습니다"},
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		timer := time.AfterFunc(50*time.Millisecond, func() { cancel(errInterrupted) })
-		out, code := r.runCtx(ctx, nil, "", strings.Fields(tc.args)...)
-		timer.Stop()
+		var stdout, stderr paper
+		pressed := make(chan struct{})
+		go func() { defer close(pressed); stdout.await(tc.begun); cancel(errInterrupted) }()
+		out, code := r.runOn(ctx, &stdout, &stderr, nil, "", strings.Fields(tc.args)...)
+		<-pressed
 		if code != diag.ExitInterrupt || !strings.Contains(out.stderr, tc.want) {
 			t.Errorf("%s: exit %d %q", tc.args, code, out.stderr)
 		}
@@ -337,10 +316,16 @@ func TestWatchOverARestart(t *testing.T) {
 	r := newRobot(t)
 	r.scene("moving")
 	done := make(chan struct{})
+	var stdout, stderr paper
 	var out output
 	var code int
-	go func() { defer close(done); out, code = r.run("watch", "wf_9c1e", "--timeout", "20s") }()
-	r.watched()
+	go func() {
+		defer close(done)
+		out, code = r.runOn(t.Context(), &stdout, &stderr, nil, "", "watch", "wf_9c1e")
+	}()
+	stdout.await("Ctrl-C")
+	r.Tell(core.Move{Seq: 50_000, Workflow: "wf_9c1e", Step: "step_1", From: "running", To: "running"})
+	stdout.await("step_1 running -> running") // the stream is there
 	r.stop()
 	r.Do(core.TaskEnded{Task: r.Last(), Outcome: core.OutcomeFailed}) // while nobody could see it
 	r.Pass(60_000)

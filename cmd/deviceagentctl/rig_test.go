@@ -116,8 +116,44 @@ func (r *robot) runEnv(env map[string]string, stdin string, args ...string) (out
 }
 
 func (r *robot) runCtx(ctx context.Context, env map[string]string, stdin string, args ...string) (output, int) {
-	var out, errs bytes.Buffer
-	code := run(ctx, world{args: args, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, zone: time.FixedZone("KST", 9*3600), env: func(name string) string {
+	var out, errs paper
+	return r.runOn(ctx, &out, &errs, env, stdin, args...)
+}
+
+// paper is what a call writes on while others read it.
+type paper struct {
+	mu   sync.Mutex
+	cond *sync.Cond
+	b    bytes.Buffer
+}
+
+func (p *paper) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cond != nil {
+		p.cond.Broadcast()
+	}
+	return p.b.Write(b)
+}
+
+func (p *paper) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.String()
+}
+
+// await returns when the text has been written.
+func (p *paper) await(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cond = sync.NewCond(&p.mu)
+	for !strings.Contains(p.b.String(), text) {
+		p.cond.Wait()
+	}
+}
+
+func (r *robot) runOn(ctx context.Context, out, errs *paper, env map[string]string, stdin string, args ...string) (output, int) {
+	code := run(ctx, world{args: args, stdin: strings.NewReader(stdin), stdout: out, stderr: errs, zone: time.FixedZone("KST", 9*3600), env: func(name string) string {
 		if name == "DEVICEAGENT_SOCKET" && env[name] == "" {
 			return filepath.Join(r.dir, "diag.sock")
 		}
