@@ -125,7 +125,7 @@ func (opt runOptions) run(ctx context.Context, t *testing.T, r *scenario.Runner,
 		res := r.Run(t, s)
 		tell(out, res)
 		if opt.seen && res.Seen != nil {
-			printSeen(out, res.Seen)
+			fmt.Fprint(out, res.Seen.Format())
 		}
 		if res.Seen != nil {
 			seen = append(seen, res.Seen)
@@ -155,13 +155,7 @@ func tell(out io.Writer, res *scenario.Result) {
 		fmt.Fprintf(out, "    %v\n", res.Err)
 	}
 	for _, m := range res.Failures {
-		fmt.Fprintf(out, "    %s: %s\n", res.Scenario.Path, m)
-	}
-}
-
-func printSeen(out io.Writer, o *scenario.Observation) {
-	for _, f := range o.Facts {
-		fmt.Fprintf(out, "  %-8s %s\n", f.Kind, f.Text)
+		fmt.Fprintf(out, "    %s\n", m.In(res.Scenario.Path))
 	}
 }
 

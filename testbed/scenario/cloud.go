@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -43,7 +44,7 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 		Dial: dial, Store: st, HTTP: front, NewID: newID, Log: log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, st.Close())
 	}
 	c := &cloud{store: st, ended: make(chan error, 1), http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return front.dial(ctx) }}}}
@@ -55,16 +56,13 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 		return c, nil
 	case err := <-c.ended:
 		stop()
-		return nil, fmt.Errorf("planner ended: %w", err)
+		return nil, errors.Join(fmt.Errorf("planner ended: %w", err), st.Close())
 	}
 }
 
 func (c *cloud) close() error {
 	c.stop()
-	if err := <-c.ended; err != nil {
-		return err
-	}
-	return c.store.Close()
+	return errors.Join(<-c.ended, c.store.Close())
 }
 
 // compiler and checker are those of the program plannerd.

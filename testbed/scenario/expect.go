@@ -13,14 +13,15 @@ type Mismatch struct {
 	Want string
 }
 
-func (m Mismatch) String() string {
+// In says it for people, with the place in the file.
+func (m Mismatch) In(path string) string {
 	switch {
 	case m.Want == "":
-		return "not in the file: got  " + m.Got
+		return fmt.Sprintf("%s: not in the file, and came: %s", path, m.Got)
 	case m.Got == "":
-		return fmt.Sprintf("line %d: never came: want %s", m.Line, m.Want)
+		return fmt.Sprintf("%s:%d: never came: %s", path, m.Line, m.Want)
 	}
-	return fmt.Sprintf("line %d:\n      want %s\n      got  %s", m.Line, m.Want, m.Got)
+	return fmt.Sprintf("%s:%d:\n        want %s\n        got  %s", path, m.Line, m.Want, m.Got)
 }
 
 // Compare holds what was seen against what is expected, as a closed world: channel by channel, both must be the same.

@@ -27,9 +27,9 @@ type channel struct {
 
 // channels are all kinds of facts, in the order in which a file is best read.
 var channels = []channel{
-	{"what was answered", []string{"turn", "reply", "refused", "answer"}, true},
+	{"what was answered", []string{"turn", "reply", "refused", "answer", "looked"}, true},
 	{"what the robot's own log says", []string{"dispatch", "refuses", "again", "stops", "pauses", "resumes", "queries", "drives", "halts", "rolls",
-		"arrived", "cleans", "cleaned", "sets", "spoken"}, true},
+		"arrived", "stopped", "failed", "cleans", "cleaned", "sets", "spoken"}, true},
 	{"what the device answered to messages", []string{"ack"}, true},
 	{"how work ended", []string{"workflow", "step", "effect"}, true},
 	{"what the planner knows", []string{"cloud"}, true},
@@ -69,11 +69,11 @@ var told = map[home.Kind]func(e home.Entry) Fact{
 	home.KindMotionStart:   func(e home.Entry) Fact { return Fact{"drives", "to " + e.Room + nobody(e)} },
 	home.KindMotionPause:   func(e home.Entry) Fact { return Fact{"halts", "in " + e.Room} },
 	home.KindMotionResume:  func(e home.Entry) Fact { return Fact{"rolls", "on"} },
-	home.KindMotionEnd:     func(e home.Entry) Fact { return Fact{"arrived", ended("in ", e)} },
+	home.KindMotionEnd:     func(e home.Entry) Fact { return Fact{e.Reason, "in " + e.Room} }, // arrived, stopped, failed
 	home.KindCleaningStart: func(e home.Entry) Fact { return Fact{"cleans", e.Room + nobody(e)} },
 	home.KindCleaningPause: func(e home.Entry) Fact { return Fact{"halts", "the cleaning"} },
 	home.KindCleaningGoOn:  func(e home.Entry) Fact { return Fact{"rolls", "the cleaning"} },
-	home.KindCleaningEnd:   func(e home.Entry) Fact { return Fact{"cleaned", ended("", e)} },
+	home.KindCleaningEnd:   func(e home.Entry) Fact { return Fact{"cleaned", ended(e)} },
 	home.KindSetting:       func(e home.Entry) Fact { return Fact{"sets", call(e)} },
 	home.KindSpoken:        func(e home.Entry) Fact { return Fact{"spoken", fmt.Sprintf("%q", e.Text)} },
 }
@@ -85,12 +85,11 @@ func nobody(e home.Entry) string {
 	return ""
 }
 
-func ended(word string, e home.Entry) string {
-	text := word + e.Room
-	if e.Reason != "arrived" && e.Reason != "completed" {
-		text += " " + e.Reason
+func ended(e home.Entry) string {
+	if e.Reason == "completed" {
+		return e.Room
 	}
-	return text
+	return e.Room + " " + e.Reason
 }
 
 func call(e home.Entry) string { return strings.TrimSpace(e.Method + " " + pairs(e.Params)) }
@@ -145,4 +144,24 @@ func robotFacts(log []home.Entry, start time.Duration) (out []Fact) {
 		out = append(out, f)
 	}
 	return out
+}
+
+// Format writes what was seen as the block "then" of a file would say it.
+func (o *Observation) Format() string {
+	var b strings.Builder
+	for _, c := range channels {
+		head := false
+		for _, f := range o.Facts {
+			if !slices.Contains(c.kinds, f.Kind) {
+				continue
+			}
+			if !head {
+				fmt.Fprintf(&b, "  # %s\n", c.name)
+				head = true
+			}
+			text := strings.ReplaceAll(strings.ReplaceAll(f.Text, ": movement", ":\n      movement"), " + ", " +\n      ")
+			fmt.Fprintf(&b, "  %-8s %s\n", f.Kind, strings.ReplaceAll(text, "; ", ";\n      "))
+		}
+	}
+	return b.String()
 }

@@ -55,7 +55,6 @@ func LoadDir(dir string) ([]*Scenario, error) {
 	if err != nil || len(paths) == 0 {
 		return nil, errors.Join(fmt.Errorf("cannot find scenarios: no *.scn in %s", dir), err)
 	}
-	slices.Sort(paths)
 	var all []*Scenario
 	var errs []error
 	ids := map[string]string{}
@@ -71,6 +70,7 @@ func LoadDir(dir string) ([]*Scenario, error) {
 		ids[s.ID] = path
 		all = append(all, s)
 	}
+	slices.SortFunc(all, func(a, b *Scenario) int { return strings.Compare(a.ID, b.ID) })
 	return all, errors.Join(errs...)
 }
 

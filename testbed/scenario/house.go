@@ -92,27 +92,26 @@ func (l *robotLog) await(from int, name string, limit time.Duration) bool {
 // begin is when scenarios begin: late enough for every floor that a clock has.
 var begin = time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 
-// open builds the house. It must be called inside a bubble, and closed there.
-func open(s *Scenario, dir string, cat *catalog.Catalog, words catalogfile.Planner, narrate io.Writer, log zerolog.Logger) (*house, error) {
+// open builds the house. It must be called inside a bubble; close is due whatever it returns.
+func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate io.Writer, log zerolog.Logger) (err error) {
 	time.Sleep(time.Until(begin))
-	h := &house{cat: cat, start: time.Now(), broker: broker.New(), log: &robotLog{news: make(chan struct{}, 1)}, gone: make(chan error, 1)}
+	h.broker, h.log, h.gone = broker.New(), &robotLog{news: make(chan struct{}, 1)}, make(chan error, 1)
 	h.witness = h.broker.Subscribe("deviceagent/v1/#")
-	var err error
-	if h.cloud, err = startCloud(dir, cat, words, h.broker.Dial, h.ids.next, log.With().Str("side", "cloud").Logger()); err != nil {
-		h.broker.Close()
-		return nil, err
+	side := func(name string) zerolog.Logger { return log.With().Str("side", name).Logger() }
+	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, side("cloud")); err != nil {
+		return err
 	}
-	h.device = &device{dir: dir, cat: cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: log.With().Str("side", "device").Logger()}
-	if err := h.device.start(context.Background()); err != nil {
-		return nil, errors.Join(err, h.cloud.close())
+	h.device = &device{dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
+	if err = h.device.start(context.Background()); err != nil {
+		return err
 	}
-	if err := h.startRobot(s, narrate); err != nil {
-		return nil, err
+	if err = h.startRobot(s, narrate); err != nil {
+		return err
 	}
 	time.Sleep(time.Minute) // the hello is over, the context was read
 	h.rest()
 	h.start = time.Now()
-	return h, nil
+	return nil
 }
 
 func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {
@@ -136,10 +135,18 @@ func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {
 // rest waits until nobody has anything to do before time passes.
 func (h *house) rest() { synctest.Wait() }
 
-// close ends everything and waits for it.
-func (h *house) close() error {
-	h.stopBody()
-	err := errors.Join(<-h.gone, h.device.close(), h.cloud.close())
+// close ends everything that was started, and waits for it.
+func (h *house) close() (err error) {
+	if h.stopBody != nil {
+		h.stopBody()
+		err = <-h.gone
+	}
+	if h.device != nil {
+		err = errors.Join(err, h.device.close())
+	}
+	if h.cloud != nil {
+		err = errors.Join(err, h.cloud.close())
+	}
 	h.broker.Close()
 	return err
 }
@@ -210,7 +217,7 @@ func (p *problem) String() string { return p.Code + faultText(p.Faults) }
 func faultText(faults []wire.Fault) string {
 	var b strings.Builder
 	for _, f := range faults {
-		fmt.Fprintf(&b, "; %s %s", f.Path, f.ReasonCode)
+		fmt.Fprintf(&b, "; %s", plain(f.Path+" "+f.ReasonCode))
 	}
 	return b.String()
 }
@@ -297,7 +304,7 @@ func (h *house) settle(tail time.Duration) error {
 	for {
 		time.Sleep(time.Second)
 		h.rest()
-		open, err := h.open()
+		open, err := h.unfinished()
 		if err != nil {
 			return err
 		}
@@ -313,12 +320,28 @@ func (h *house) settle(tail time.Duration) error {
 	return nil
 }
 
-func (h *house) open() (n int, err error) {
+// unfinished counts the open workflows.
+func (h *house) unfinished() (n int, err error) {
 	err = h.inspect(func(s *core.State) { n = len(s.Open()) })
 	return n, err
 }
 
+// look notes where each open step stands now.
+func (h *house) look(string) error {
+	return h.inspect(func(s *core.State) {
+		for _, id := range s.Open() {
+			h.name(string(id))
+			for _, st := range s.Workflows[id].Steps {
+				h.note("looked", "w%d.%s %s %s", slices.Index(h.named, id)+1, st.ID, st.State, st.Reason)
+			}
+		}
+	})
+}
+
 func (h *house) inspect(f func(*core.State)) error {
+	if h.device.agent == nil {
+		return errors.New("the agent does not run")
+	}
 	return h.device.agent.Manager().Inspect(context.Background(), func(s *core.State, _ core.Now) { f(s) })
 }
 

@@ -32,7 +32,7 @@ func (r *Result) String() string {
 	if !r.Passed() {
 		word = "FAILED"
 	}
-	line := fmt.Sprintf("%-5s %s  %s", r.Scenario.ID, word, r.Scenario.Title)
+	line := fmt.Sprintf("%-13s %s  %s", r.Scenario.ID, word, r.Scenario.Title)
 	if r.Seen == nil {
 		return line
 	}
@@ -97,15 +97,15 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 }
 
 func (r *Runner) play(s *Scenario, dir string) (seen *Observation, err error) {
-	h, err := open(s, dir, r.cat, r.words, r.Narrate, r.Log)
-	if err != nil {
-		return nil, err
-	}
+	h := &house{cat: r.cat}
 	defer func() {
 		if cerr := h.close(); err == nil {
 			err = cerr
 		}
 	}()
+	if err := h.open(s, dir, r.words, r.Narrate, r.Log); err != nil {
+		return nil, err
+	}
 	for _, st := range s.Stimul {
 		if err := h.do(st); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", s.Path, st.No, err)

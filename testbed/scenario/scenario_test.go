@@ -30,7 +30,7 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(res.Err)
 			}
 			for _, m := range res.Failures {
-				t.Errorf("%s: %s", s.Path, m)
+				t.Error(m.In(s.Path))
 			}
 			if t.Failed() {
 				return

@@ -233,8 +233,8 @@ func (h *house) clouds() (out []Fact, err error) {
 			return out, err
 		}
 		if refused == nil {
-			out = append(out, Fact{"cloud", plain(fmt.Sprintf("w%d %s %s %s, uplink %d, model calls %d", i+1, v.Submission, v.Reason, v.Status,
-				v.Uplink.Messages, v.ModelCalls))})
+			out = append(out, Fact{"cloud", fmt.Sprintf("%s, uplink %d, model calls %d",
+				plain(fmt.Sprintf("w%d %s %s %s", i+1, v.Submission, v.Reason, v.Status)), v.Uplink.Messages, v.ModelCalls)})
 		}
 	}
 	return out, nil
@@ -281,6 +281,11 @@ func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map
 // disagreements are workflows whose state in the device differs from what it reported.
 func (h *house) disagreements(results map[core.WorkflowID]*wire.Result) (out []Fact) {
 	_ = h.inspect(func(s *core.State) { // an agent that does not answer has failed the scenario already
+		for id, wf := range s.Workflows {
+			if results[id] == nil && wf.State.Terminal() {
+				out = append(out, Fact{"wrong", fmt.Sprintf("%s is %s and nobody was told", id, wf.State)})
+			}
+		}
 		for id, r := range results {
 			wf := s.Workflows[id]
 			if wf == nil { // closed before the last start of the agent
