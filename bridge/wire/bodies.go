@@ -159,7 +159,7 @@ type Condition struct {
 type Control struct {
 	Verb        string `json:"verb" rule:"enum=cancel;later=pause|resume|kill|set_tier|disable_experience"` // cancel (the other verbs are refused until their issue)
 	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"`       // workflow, step, all
-	Target      string `json:"target,omitempty" rule:"ref"`
+	Target      string `json:"target,omitempty" rule:"target"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`
 	Reason      string `json:"reason,omitempty" rule:"text"`
 }

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // crossCheck finds what no single member shows: members that exclude or need each other. It runs on what could be decoded.
 func crossCheck(w *walker, e *Envelope, dir Direction) {
@@ -11,13 +14,24 @@ func crossCheck(w *walker, e *Envelope, dir Direction) {
 	case e.Plan != nil:
 		crossPlan(w, e.Plan)
 	case e.Control != nil:
-		if c := e.Control; c.Target == "" && c.Scope != "all" {
-			w.faultAt("target", ReasonMissingField, "is needed for this scope")
-		}
+		crossControl(w, e.Control)
 	case e.Ack != nil:
 		if (e.Ack.RefID == "") == (e.Ack.RefSHA256 == "") {
 			w.faultAt("ref_id", ReasonBadValue, "exactly one of ref_id and ref_sha256 must be given")
 		}
+	}
+}
+
+// crossControl: a step is named together with its workflow, since step ids are unique inside a plan only.
+func crossControl(w *walker, c *Control) {
+	slashed := strings.Contains(c.Target, "/")
+	switch {
+	case c.Target == "" && c.Scope != "all":
+		w.faultAt("target", ReasonMissingField, "is needed for this scope")
+	case c.Scope == "step" && !slashed:
+		w.faultAt("target", ReasonBadValue, "must be the workflow and the step, as in wf_1/step_2")
+	case c.Scope != "step" && slashed:
+		w.faultAt("target", ReasonBadValue, "names a step, which belongs to scope step")
 	}
 }
 
@@ -70,8 +84,8 @@ func (c stepCheck) timing(r *Request) {
 		c.fault("temporal_anchor_id", ReasonBadValue, "needs temporal_relation")
 	case r.TemporalRelation == "" && r.DelayMS != 0:
 		c.fault("delay_ms", ReasonBadValue, "needs temporal_relation")
-	case r.TemporalRelation == "after_planned_step" && r.TemporalAnchorID == "":
-		c.fault("temporal_anchor_id", ReasonMissingField, "is needed for after_planned_step")
+	case r.TemporalRelation == "after_planned_step" && r.TemporalAnchorID == "" && r.DelayMS == 0:
+		c.fault("temporal_anchor_id", ReasonMissingField, "is needed for after_planned_step without a delay")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 //
 //	id          an id that others made: 1 to 128 characters of A-Z a-z 0-9 . _ : -
 //	ref         the same, and @ as well, which only ids made by the device have
+//	target      a ref, or two with / between them: workflow and step
 //	uuid7       a UUID of version 7 in lower case
 //	sha256      64 hex digits
 //	time        RFC 3339 with a zone
@@ -48,7 +49,7 @@ func parseRule(tag string) (rule, error) {
 
 func (r *rule) add(name, arg string) (err error) {
 	switch name {
-	case "id", "ref", "uuid7", "sha256", "time", "text", "some":
+	case "id", "ref", "target", "uuid7", "sha256", "time", "text", "some":
 		r.kind = name
 	case "const", "enum":
 		r.kind, r.want = name, strings.Split(arg, "|")
@@ -75,6 +76,8 @@ func (r *rule) text(text string, lim Limits) (reason, msg string) {
 	switch r.kind {
 	case "id", "ref":
 		return checkID(text, r.kind == "ref", lim)
+	case "target":
+		return checkTarget(text, lim)
 	case "some":
 		if text == "" {
 			return ReasonBadValue, "must not be empty"
@@ -109,6 +112,14 @@ func (r *rule) enum(text string) (reason, msg string) {
 		return ReasonUnsupported, text + " is not supported by this agent"
 	}
 	return ReasonBadValue, "must be one of " + strings.Join(r.want, ", ")
+}
+
+func checkTarget(text string, lim Limits) (reason, msg string) {
+	workflow, step, both := strings.Cut(text, "/")
+	if reason, msg = checkID(workflow, true, lim); reason == "" && both {
+		reason, msg = checkID(step, true, lim)
+	}
+	return reason, msg
 }
 
 func checkID(text string, device bool, lim Limits) (reason, msg string) {

@@ -21,8 +21,9 @@ const schemaBase = "urn:deviceagent:a2a-task-orchestration-v1:"
 
 // extras are the rules between members that a schema can say too. They mirror crosscheck.go.
 var extras = map[string]string{
-	"Control": `{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}}`,
-	"Ack":     `{"oneOf":[{"required":["ref_id"]},{"required":["ref_sha256"]}]}`,
+	"Control": `{"allOf":[{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
+		{"if":{"properties":{"scope":{"const":"step"}}},"then":{"properties":{"target":{"pattern":"/"}}},"else":{"properties":{"target":{"pattern":"^[^/]*$"}}}}]}`,
+	"Ack": `{"oneOf":[{"required":["ref_id"]},{"required":["ref_sha256"]}]}`,
 	"Request": `{"allOf":[
 		{"if":{"properties":{"execution_target":{"const":"cloud"}},"required":["execution_target"]},
 		 "then":{"required":["skill"]},
@@ -31,7 +32,7 @@ var extras = map[string]string{
 		{"not":{"required":["skill","token_text"]}},
 		{"if":{"properties":{"wait_event":{"type":"object"}},"required":["wait_event"]},
 		 "then":{"properties":{"wait_policy":{"const":"event"}},"required":["wait_policy"]}},
-		{"if":{"required":["temporal_relation"]},"then":{"required":["temporal_anchor_id"]},
+		{"if":{"required":["temporal_relation"]},"then":{"anyOf":[{"required":["temporal_anchor_id"]},{"required":["delay_ms"],"properties":{"delay_ms":{"minimum":1}}}]},
 		 "else":{"properties":{"temporal_anchor_id":false,"delay_ms":{"const":0}}}}]}`,
 	"RequiredEffect": `{"if":{"required":["until"]},"then":{"properties":{"kind":{"const":"maintain"}},"required":["kind"]}}`,
 	"Condition": `{"oneOf":[{"required":["all"]},{"required":["any"]},{"required":["not"],"properties":{"not":{"type":"object"}}},{"required":["ref","op"]}],
@@ -49,6 +50,7 @@ var textRules = map[string]map[string]any{
 	"some":   {"minLength": 1, "maxLength": 8192},
 	"id":     {"pattern": `^[A-Za-z0-9._:-]{1,128}$`},
 	"ref":    {"pattern": `^[A-Za-z0-9._:@-]{1,128}$`},
+	"target": {"pattern": `^[A-Za-z0-9._:@-]{1,128}(/[A-Za-z0-9._:@-]{1,128})?$`},
 	"uuid7":  {"pattern": `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
 	"sha256": {"pattern": `^[0-9a-f]{64}$`},
 	"time":   {"format": "date-time", "pattern": patternTime, "maxLength": 40},
