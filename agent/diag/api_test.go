@@ -235,7 +235,10 @@ func TestSubmitWrapsThePlanAndLogsWhoSentIt(t *testing.T) {
 	if env["type"] != "plan" || env["device_id"] != "rb-7f21" || env["id"] != ans.Message || len(ans.Message) != 36 || ans.Message[14] != '7' {
 		t.Errorf("envelope %v", env)
 	}
-	r.raw(r.control, "POST", "/v1/workflows/wf_9c1e/cancel", strings.NewReader(`{"reason":"customer asked","step":"step_2"}`))
+	_, data = r.raw(r.control, "POST", "/v1/workflows/wf_9c1e/cancel", strings.NewReader(`{"reason":"customer asked","step":"step_2"}`))
+	if ans := decode[struct{ Data diag.Answer }](t, data).Data; ans.State != "cancelled" {
+		t.Errorf("cancel of a step: %s", data)
+	}
 	if msg := string(r.a.Inboxes[1]); !strings.Contains(msg, `"scope":"step","target":"wf_9c1e/step_2"`) {
 		t.Errorf("cancel of a step: %s", msg)
 	}
