@@ -68,42 +68,62 @@ func (m *Manager) Receipted(ctx context.Context, ids []core.MessageID) error {
 	return m.Send(ctx, core.Receipted{Refs: ids})
 }
 
-// remember puts the answer that a natural key was given earlier beside the event, so that the core can give it again.
+// remember puts beside the event what the store knows of it: the answer that its natural key was given earlier, and how its
+// workflow ended, so that the core can say the same again.
 func (m *Manager) remember(ctx context.Context, ev core.Event) (core.Event, error) {
-	var key string
-	switch ev := ev.(type) {
-	case core.PlanSubmitted:
-		key = "plan:" + string(ev.Plan.ID) + ":" + strconv.FormatInt(ev.Plan.Revision, 10)
-	case core.ControlReceived:
-		key = "control:" + string(ev.Msg)
-	case core.StepResult:
-		key = "step_result:" + string(ev.Task)
-	default:
-		return ev, nil
-	}
-	mem, ok, err := m.o.Store.Remembered(ctx, key)
-	if err != nil || !ok {
-		if err != nil {
-			return nil, fmt.Errorf("cannot look up %s: %w", key, err)
-		}
-		return ev, nil
-	}
-	var before core.Answer
-	if err := json.Unmarshal(mem.Answer, &before); err != nil {
-		return nil, fmt.Errorf("cannot read the remembered answer of %s: %w", key, err)
-	}
+	var err error
 	switch e := ev.(type) {
 	case core.PlanSubmitted:
-		e.Before, e.HashThen = &before, mem.Hash
-		return e, nil
+		key := "plan:" + string(e.Plan.ID) + ":" + strconv.FormatInt(e.Plan.Revision, 10)
+		e.Head, err = m.recall(ctx, e.Head, key, e.Plan.Workflow)
+		return e, err
 	case core.ControlReceived:
-		e.Before, e.HashThen = &before, mem.Hash
-		return e, nil
+		var target core.WorkflowID
+		if e.Scope == "workflow" {
+			target = core.WorkflowID(e.Target)
+		}
+		e.Head, err = m.recall(ctx, e.Head, "control:"+string(e.Msg), target)
+		return e, err
 	case core.StepResult:
-		e.Before, e.HashThen = &before, mem.Hash
-		return e, nil
+		e.Head, err = m.recall(ctx, e.Head, "step_result:"+string(e.Task), "")
+		return e, err
 	}
 	return ev, nil
+}
+
+func (m *Manager) recall(ctx context.Context, h core.Head, key string, target core.WorkflowID) (core.Head, error) {
+	mem, ok, err := m.o.Store.Remembered(ctx, key)
+	if err != nil {
+		return h, fmt.Errorf("cannot look up %s: %w", key, err)
+	}
+	if ok {
+		h.Before, h.HashThen = new(core.Answer), mem.Hash
+		if err := json.Unmarshal(mem.Answer, h.Before); err != nil {
+			return h, fmt.Errorf("cannot read the remembered answer of %s: %w", key, err)
+		}
+	}
+	if target == "" {
+		return h, nil
+	}
+	wf, ok, err := m.Finished(ctx, target)
+	if ok {
+		h.Past = core.PastOf(wf)
+	}
+	return h, err
+}
+
+// Finished reads a workflow that has ended from the store: also one that ended before this start. ok false: there is none, or it
+// was pruned.
+func (m *Manager) Finished(ctx context.Context, id core.WorkflowID) (wf *core.Workflow, ok bool, err error) {
+	rows, ok, err := m.o.Store.Finished(ctx, string(id))
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	d := DecodeRecords(rows)
+	if len(d.Workflows) != 1 {
+		return nil, false, fmt.Errorf("cannot read the record of %s", id)
+	}
+	return d.Workflows[0], true, nil
 }
 
 // Inspect lets f read the state between two batches. f must not keep or change anything of it.

@@ -359,3 +359,31 @@ func TestWatchTellsMoves(t *testing.T) {
 		}
 	})
 }
+
+func TestEndedWorkflowIsKnownAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(5 * time.Second)
+		r.arrived("kitchen")
+		r.wait(10 * time.Second)
+		r.kill()
+		r.open()
+		if wf, ok, err := r.m.Finished(t.Context(), "wf-1"); err != nil || !ok || wf.State != core.WfCompleted || len(wf.Steps) != 1 {
+			t.Fatalf("finished: %v %v %+v", ok, err, wf)
+		}
+		before := len(r.m.Pending(20))
+		if ans := r.receive(planJSON("wf-1", toKitchen)); !ans.Accepted {
+			t.Fatalf("the same plan after the restart: %+v", ans)
+		}
+		rows := r.m.Pending(20)[before:]
+		if len(rows) != 2 || rows[0].Type != "ack" || rows[1].Type != "result" {
+			t.Fatalf("sent again: %+v", rows)
+		}
+		if ans := r.receive(cancelJSON("c-1", "wf-1")); ans.Accepted || ans.Reason != core.ReasonAlreadyTerminal || ans.State != "completed" {
+			t.Fatalf("cancel of what has ended: %+v", ans)
+		}
+		if n := r.calls("setMoveTo"); n != 1 {
+			t.Fatalf("%d calls", n)
+		}
+	})
+}

@@ -39,6 +39,8 @@ func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
 	}
 	wf := w.peek(p.Workflow)
 	switch {
+	case wf == nil && ev.Past != nil:
+		return nil, ReasonAlreadyTerminal
 	case wf == nil:
 		return nil, ReasonNone
 	case wf.Plan.ID != p.ID:
@@ -68,8 +70,13 @@ func (w *work) newRevision(wf *Workflow) Reason {
 func (w *work) again(ev PlanSubmitted, before Answer) {
 	before.Ref = ev.Msg
 	w.reply(ev.Head, before, "")
-	if wf := w.wf(ev.Plan.Workflow); wf != nil && wf.State.Terminal() && before.Accepted && !ev.Local {
+	if !before.Accepted || ev.Local {
+		return
+	}
+	if wf := w.wf(ev.Plan.Workflow); wf != nil && wf.State.Terminal() {
 		w.report(wf)
+	} else if wf == nil && ev.Past != nil {
+		w.send(Message{Type: MsgResult, Workflow: ev.Plan.Workflow, Plan: ev.Plan.ID, Turn: ev.Plan.TurnID, Result: ev.Past.Result})
 	}
 }
 
@@ -194,7 +201,7 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 		wfID, stepID, _ := strings.Cut(ev.Target, "/")
 		w.cancelOne(WorkflowID(wfID), StepID(stepID), ans)
 	default:
-		w.cancelWhole(WorkflowID(ev.Target), ans)
+		w.cancelWhole(WorkflowID(ev.Target), ev.Past, ans)
 	}
 }
 
@@ -205,9 +212,13 @@ func (w *work) wallIfTrusted(ev ControlReceived) int64 {
 	return 0
 }
 
-func (w *work) cancelWhole(id WorkflowID, ans *Answer) {
+func (w *work) cancelWhole(id WorkflowID, past *Past, ans *Answer) {
 	ans.Workflow = id
 	wf := w.wf(id)
+	if wf == nil && past != nil {
+		ans.Reason, ans.State = ReasonAlreadyTerminal, string(past.State)
+		return
+	}
 	if wf == nil {
 		w.tomb(id, ReasonUserCancelled)
 		ans.Reason = ReasonUnknownTarget

@@ -11,7 +11,17 @@ type Head struct {
 	ExpireMS int64     `json:"expire_ms,omitempty"` // wall clock; 0: does not expire
 	Before   *Answer   `json:"before,omitempty"`    // the answer that this key was given earlier, from the id memory
 	HashThen string    `json:"hash_then,omitempty"` // the content that it was given to
+	Past     *Past     `json:"past,omitempty"`      // of the workflow that it is about, where that ended and only the store still has it
 }
+
+// Past is what the store keeps of a workflow that has ended.
+type Past struct {
+	State  WorkflowState `json:"state"`
+	Result *Result       `json:"result"`
+}
+
+// PastOf makes the Past of a terminal workflow.
+func PastOf(wf *Workflow) *Past { return &Past{wf.State, resultOf(wf)} }
 
 // PlanSubmitted hands in a plan that the bridge has checked.
 type PlanSubmitted struct {
