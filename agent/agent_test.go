@@ -137,6 +137,32 @@ func TestWorkSurvivesAStop(t *testing.T) {
 	}
 }
 
+// TestEndedPlanIsShownAfterARestart: what ended before this start is read from the store.
+func TestEndedPlanIsShownAfterARestart(t *testing.T) {
+	o := options(t)
+	a, stop := start(t, o)
+	for _, msg := range []string{
+		`{"v":"a2a-task-orchestration-v1","type":"plan","id":"0190a000-0000-7000-8000-000000000001","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z",
+		"body":{"workflow":{"cloud_workflow_id":"wf_1","plan_id":"pl_1","revision":0},"device_task_requests":[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"}}]}}`,
+		`{"v":"a2a-task-orchestration-v1","type":"control","id":"0190a000-0000-7000-8000-000000000002","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z","body":{"verb":"cancel","scope":"workflow","target":"wf_1"}}`,
+	} {
+		if ans, err := a.Manager().Receive(t.Context(), []byte(msg), taskmanager.FromLocal); err != nil || !ans.Accepted {
+			t.Fatalf("%+v, %v", ans, err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, o)
+	reply, err := (&diag.Client{Socket: o.Config.Diag.ReadSocket}).Get(t.Context(), "/workflows/wf_1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(reply.Data); !strings.Contains(text, `"cancelled"`) {
+		t.Fatalf("the store says %s", text)
+	}
+}
+
 // TestBadStoreIsSetAside: an agent whose database is damaged starts with a new one and says so.
 func TestBadStoreIsSetAside(t *testing.T) {
 	o := options(t)

@@ -13,6 +13,8 @@ type Agent interface {
 	Inspect(ctx context.Context, f func(*core.State, core.Now)) error
 	// Receive takes one message as JSON and returns when its answer is durable. [taskmanager.Manager] has it.
 	Receive(ctx context.Context, payload []byte, from taskmanager.Source) (core.Answer, error)
+	// Finished reads a workflow that ended before this start; ok false: there is none. [taskmanager.Manager] has it.
+	Finished(ctx context.Context, id core.WorkflowID) (wf *core.Workflow, ok bool, err error)
 	// Check decodes and grounds a message like Receive and changes nothing. Accepted says that it has no fault in itself: whether
 	// the agent would take it now (revisions, limits) is not asked.
 	Check(payload []byte) core.Answer

@@ -84,21 +84,36 @@ func (s *server) workflows(r *http.Request) (reply, *Problem) {
 }
 
 func (s *server) workflow(r *http.Request) (reply, *Problem) {
-	return s.looked(r, func(v view) (any, *Problem) {
-		wf, p := v.find(r.PathValue("id"))
+	return s.one(r, func(v view, wf *core.Workflow) (any, *Problem) { return v.workflow(wf), nil })
+}
+
+// one answers from one workflow: of the state, or, by its whole id, one that ended before this start and is in the store.
+func (s *server) one(r *http.Request, f func(view, *core.Workflow) (any, *Problem)) (reply, *Problem) {
+	id := r.PathValue("id")
+	missing := false
+	rep, p := s.looked(r, func(v view) (any, *Problem) {
+		wf, p := v.find(id)
 		if p != nil {
+			missing = p.Code == string(CodeUnknownTarget)
 			return nil, p
 		}
-		return v.workflow(wf), nil
+		return f(v, wf)
 	})
+	if !missing {
+		return rep, p
+	}
+	wf, ok, err := s.agent.Finished(r.Context(), core.WorkflowID(id))
+	if err != nil {
+		s.log.Warn().Err(err).Str("workflow_id", id).Msg("finished workflow cannot be read")
+	}
+	if !ok {
+		return rep, p
+	}
+	return s.looked(r, func(v view) (any, *Problem) { return f(v, wf) })
 }
 
 func (s *server) why(r *http.Request) (reply, *Problem) {
-	return s.looked(r, func(v view) (any, *Problem) {
-		wf, p := v.find(r.PathValue("id"))
-		if p != nil {
-			return nil, p
-		}
+	return s.one(r, func(v view, wf *core.Workflow) (any, *Problem) {
 		doc, ok := v.why(wf, r.PathValue("step"))
 		if !ok {
 			return nil, NewProblem(CodeUnknownTarget, doc.Workflow+" has no step "+r.PathValue("step"), "deviceagentctl show "+doc.Workflow)
