@@ -42,7 +42,6 @@ type life struct {
 	stop  context.CancelFunc
 	wires wires // all its connections
 	ended chan error
-	err   error // of a life that ended before its time
 }
 
 const deviceID = "rb-1"

@@ -2,23 +2,17 @@ package scenario
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
-	"sync"
 	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"deviceagent/bridge/catalogfile"
-	"deviceagent/bridge/wire"
-	"deviceagent/cloudlink/planner/turn"
-	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/broker"
@@ -44,49 +38,6 @@ type house struct {
 
 	facts []Fact // what was answered to what was said and handed in
 	named []core.WorkflowID
-}
-
-// robotLog keeps the robot's own log.
-type robotLog struct {
-	mu      sync.Mutex
-	entries []home.Entry
-	news    chan struct{}
-}
-
-func (l *robotLog) add(e home.Entry) {
-	l.mu.Lock()
-	l.entries = append(l.entries, e)
-	l.mu.Unlock()
-	select {
-	case l.news <- struct{}{}:
-	default:
-	}
-}
-
-func (l *robotLog) all() []home.Entry {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.entries)
-}
-
-func (l *robotLog) len() int { return len(l.all()) }
-
-// await waits until the log, from an entry on, tells of an event, or of an invoke of the method of that name.
-func (l *robotLog) await(from int, name string, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for {
-		if slices.ContainsFunc(l.all()[from:], func(e home.Entry) bool {
-			return e.Event == name && e.Kind == home.KindEvent || e.Method == name && e.Kind == home.KindInvoke
-		}) {
-			return true
-		}
-		select {
-		case <-l.news:
-		case <-timer.C:
-			return false
-		}
-	}
 }
 
 // begin is when scenarios begin: late enough for every floor that a clock has.
@@ -153,149 +104,6 @@ func (h *house) close() (err error) {
 
 func (h *house) note(kind, format string, args ...any) {
 	h.facts = append(h.facts, Fact{kind, plain(fmt.Sprintf(format, args...))})
-}
-
-// say is a person speaking to the planner.
-func (h *house) say(arg string) error {
-	locale, text := "ko-KR", arg
-	if word, rest, ok := strings.Cut(arg, " "); ok && (word == "en-US" || word == "ko-KR") {
-		locale, text = word, rest
-	}
-	body, err := json.Marshal(map[string]any{"device_id": deviceID, "recognized_text": strings.Trim(text, `"`), "locale": locale})
-	if err != nil {
-		return err
-	}
-	var a struct {
-		Decision   turn.Decision  `json:"decision"`
-		Dispatched bool           `json:"dispatched"`
-		Requests   []wire.Request `json:"device_task_requests"`
-		Reply      string         `json:"tts_response"`
-		WorkflowID string         `json:"workflow_id"`
-		ModelCalls int64          `json:"model_calls"`
-	}
-	refused, err := h.cloud.call("POST", "/v1/turns", body, &a)
-	if err != nil {
-		return err
-	}
-	if refused != nil {
-		h.note("refused", "turn %s", refused)
-		return nil
-	}
-	what := "sends nothing"
-	if a.Dispatched {
-		what = fmt.Sprintf("sends %d steps", len(a.Requests))
-	}
-	h.note("turn", "%s %s, model calls %d", a.Decision.OwnerSelection, what, a.ModelCalls)
-	h.note("reply", "%q", a.Reply)
-	h.name(a.WorkflowID)
-	return nil
-}
-
-// name gives a workflow its number: w1, w2, … in the order of their first mention.
-func (h *house) name(id string) {
-	if id != "" && !slices.Contains(h.named, core.WorkflowID(id)) {
-		h.named = append(h.named, core.WorkflowID(id))
-	}
-}
-
-// plan hands a raw plan to the planner's endpoint; checked: the endpoint judges it, else only the device does.
-func (h *house) plan(body string, checked bool) error {
-	var a struct {
-		WorkflowID string `json:"workflow_id"`
-	}
-	refused, err := h.cloud.call("POST", fmt.Sprintf("/v1/devices/%s/plans?check=%v", deviceID, checked), []byte(body), &a)
-	if err == nil && refused != nil {
-		h.note("refused", "plan %s", refused)
-	}
-	h.name(a.WorkflowID)
-	return err
-}
-
-func (p *problem) String() string { return p.Code + faultText(p.Faults) }
-
-// faultText is every fault with its place.
-func faultText(faults []wire.Fault) string {
-	var b strings.Builder
-	for _, f := range faults {
-		fmt.Fprintf(&b, "; %s", plain(f.Path+" "+f.ReasonCode))
-	}
-	return b.String()
-}
-
-// cancel asks the endpoint to cancel a workflow by its number.
-func (h *house) cancel(arg string) error {
-	var n int
-	if _, err := fmt.Sscanf(arg, "w%d", &n); err != nil || n < 1 || n > len(h.named) {
-		return fmt.Errorf("cannot cancel %q: %d workflows are known", arg, len(h.named))
-	}
-	var a struct {
-		State string `json:"state"`
-	}
-	refused, err := h.cloud.call("POST", "/v1/workflows/"+string(h.named[n-1])+"/cancel", []byte(`{"requested_by":"user"}`), &a)
-	if err == nil && refused != nil {
-		h.note("refused", "cancel %s", refused)
-	}
-	return err
-}
-
-// frame puts an envelope around a plan's body.
-func (h *house) frame(body string) ([]byte, error) {
-	if !json.Valid([]byte(body)) {
-		return nil, errors.New("the body is not JSON: use raw")
-	}
-	return json.Marshal(map[string]any{"v": wire.Version, "type": wire.TypePlan, "id": h.ids.next(), "device_id": deviceID,
-		"sent_at": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "seq": h.ids.n.Load(), "body": json.RawMessage(body)})
-}
-
-// submit hands a plan in on the robot itself: the way of the local socket.
-func (h *house) submit(arg string) error {
-	payload, raw := strings.CutPrefix(arg, "raw ")
-	data := []byte(payload)
-	if !raw {
-		var err error
-		if data, err = h.frame(arg); err != nil {
-			return err
-		}
-	}
-	ans, err := h.device.agent.Manager().Receive(context.Background(), data, taskmanager.FromLocal)
-	if err != nil {
-		return err
-	}
-	h.note("answer", "%s", ackText(ans.Accepted, string(ans.Reason), faultsOf(ans.Faults)))
-	return nil
-}
-
-func faultsOf(in []core.Fault) (out []wire.Fault) {
-	for _, f := range in {
-		out = append(out, wire.Fault{Path: f.Path, ReasonCode: string(f.Reason), Message: f.Message})
-	}
-	return out
-}
-
-func ackText(accepted bool, reason string, faults []wire.Fault) string {
-	word := "refused"
-	if accepted {
-		word = "accepted"
-	}
-	return strings.TrimSpace(word+" "+reason) + faultText(faults)
-}
-
-// publish sends bytes to the device's plan topic from outside, as a faulty planner would.
-func (h *house) publish(arg string) error {
-	return h.broker.Publish("deviceagent/v1/"+deviceID+"/down/plan", []byte(strings.TrimPrefix(arg, "raw ")), false)
-}
-
-// setLink tears the device's line to the broker, or mends it.
-func (h *house) setLink(arg string) error {
-	switch arg {
-	case "down":
-		h.device.net.tear()
-	case "up":
-		h.device.net.mend()
-	default:
-		return fmt.Errorf("link %q: want up or down", arg)
-	}
-	return nil
 }
 
 // settle lets time pass until all work has ended and the body is at rest, and then the tail.
