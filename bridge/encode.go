@@ -2,14 +2,12 @@ package bridge
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
 )
-
-// maxResult bounds a result. Source: docs/contract.md, envelope (64 KiB).
-const maxResult = 64 << 10
 
 // About is what the sender adds to a message.
 type About struct {
@@ -18,7 +16,8 @@ type About struct {
 	WallMS   int64 // 0: not known, the epoch of the clock is sent
 }
 
-// Encode makes the final bytes of an up message, with a new id.
+// Encode makes the final bytes of an up message, with a new id. A result is at most 64 KiB, cut in the stated order where it has to
+// be; evidence that no message can hold is cut too, so that a report is never held back by what it reports.
 func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 	e := wire.Envelope{
 		V: wire.Version, Type: wire.Type(m.Type), ID: c.o.NewID(), DeviceID: c.o.DeviceID, StoreEpoch: about.Epoch,
@@ -40,42 +39,30 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 	return e.ID, body, err
 }
 
-// fit cuts a result that is too large, in a stated order: first the values of its evidence, then the evidence, then the effects.
-func (c *Codec) fit(e *wire.Envelope) ([]byte, error) {
-	cuts := []func(*wire.StepReport){
-		func(s *wire.StepReport) {
-			for i := range s.Evidence {
-				s.Evidence[i].Value = wire.Value{}
-			}
-		},
-		func(s *wire.StepReport) { s.Evidence = nil },
-		func(s *wire.StepReport) { s.Effects = nil },
-	}
-	for {
-		body, err := wire.Encode(*e, c.o.Encoding)
-		if err != nil || e.Result == nil || len(body) <= maxResult || len(cuts) == 0 {
-			return body, err
-		}
-		for i := range e.Result.Steps {
-			cuts[0](&e.Result.Steps[i])
-		}
-		e.Result.Truncated, cuts = true, cuts[1:]
-	}
-}
-
 func ackOf(a *core.Answer) *wire.Ack {
-	out := &wire.Ack{RefID: string(a.Ref), RefSHA256: a.RefSHA256, Accepted: a.Accepted, ReasonCode: string(a.Reason), State: a.State,
+	out := &wire.Ack{RefID: string(a.Ref), RefSHA256: a.RefSHA256, Accepted: a.Accepted, ReasonCode: code(a.Reason), State: a.State,
 		Stopping: a.Stopping, CatalogEtag: a.CatalogEtag}
 	for _, f := range a.Faults {
-		out.Errors = append(out.Errors, wire.Fault{Path: f.Path, ReasonCode: string(f.Reason), Message: f.Message})
+		out.Errors = append(out.Errors, wire.Fault{Path: f.Path, ReasonCode: code(f.Reason), Message: f.Message})
 	}
 	return out
 }
 
+// code is a reason on the wire. An executor may say anything; what is no id would make the whole message unreadable.
+func code(r core.Reason) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("._:-@", c):
+			return c
+		}
+		return '_'
+	}, string(r[:min(len(r), 128)]))
+}
+
 func resultOf(r *core.Result) *wire.Result {
-	out := &wire.Result{Status: string(r.Status), ReasonCode: string(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink}}
+	out := &wire.Result{Status: string(r.Status), ReasonCode: code(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink}}
 	for _, s := range r.Steps {
-		rep := wire.StepReport{CloudStepID: string(s.ID), State: string(s.State), Attempts: s.Attempts, ReasonCode: string(s.Reason),
+		rep := wire.StepReport{CloudStepID: string(s.ID), State: string(s.State), Attempts: s.Attempts, ReasonCode: code(s.Reason),
 			Evidence: evidenceOf(s.Effects), StartedMS: s.StartMS, EndedMS: s.EndMS}
 		for _, e := range s.Effects {
 			rep.Effects = append(rep.Effects, wire.EffectReport{EffectID: effectName(e), State: string(e.State)})

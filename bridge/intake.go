@@ -1,13 +1,15 @@
 package bridge
 
 import (
+	"math"
+
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
 )
 
 // plan turns a plan message into an event: handed in whole, or refused whole with every fault.
 func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
-	p, faults := CheckPlan(c.o.Catalog, w)
+	p, faults := checkPlan(c.o.Catalog, w, h.Local)
 	if len(faults) > 0 {
 		ev := refusal(h, faults[0].Reason, faults)
 		ev.Answer.Workflow, ev.Answer.Plan, ev.Answer.CatalogEtag = p.Workflow, p.ID, c.o.Catalog.Etag
@@ -22,16 +24,19 @@ func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
 // utterance always does.
 func expiry(h core.Head, w *wire.Plan) int64 {
 	wf := &w.Workflow
-	ttl := h.SentMS + wf.TTLMS
-	switch {
-	case wf.ExpiresAt != "" && wf.TTLMS > 0:
-		return min(millis(wf.ExpiresAt), ttl) // both given: the earlier holds
-	case wf.ExpiresAt != "":
-		return millis(wf.ExpiresAt)
-	case wf.TTLMS > 0:
-		return ttl
-	case wf.Origin != nil && wf.Origin.TurnID != "" && h.SentMS > 0:
-		return h.SentMS + defaultTTL.Milliseconds()
+	ttl := wf.TTLMS
+	if ttl == 0 && wf.ExpiresAt == "" && wf.Origin != nil && wf.Origin.TurnID != "" {
+		ttl = defaultTTL.Milliseconds()
 	}
-	return 0
+	moment := int64(math.MaxInt64)
+	if ttl > 0 {
+		moment = h.SentMS + ttl
+	}
+	if wf.ExpiresAt != "" {
+		moment = min(moment, millis(wf.ExpiresAt)) // both given: the earlier holds
+	}
+	if moment == math.MaxInt64 {
+		return 0
+	}
+	return max(moment, 1) // a moment before 1970 has passed, and 0 says "never"
 }
