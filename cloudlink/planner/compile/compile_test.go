@@ -90,6 +90,10 @@ func TestDelayAndCondition(t *testing.T) {
 	if r := plan.Requests[1]; r.TemporalRelation != "after_planned_step" || r.TemporalAnchorID != "step_1" || r.DelayMS != 40_000 {
 		t.Errorf("delay %+v", r)
 	}
+	plan = compiled(t, "삼십초 뒤에 화면 꺼줘")
+	if r := plan.Requests[0]; len(plan.Requests) != 1 || r.TemporalRelation != "after_planned_step" || r.TemporalAnchorID != "" || r.DelayMS != 30_000 {
+		t.Errorf("a delay from now %+v", plan.Requests)
+	}
 	plan = compiled(t, "서재로 가서 공기 확인하고 나쁘면 청정해 줘")
 	r := plan.Requests[2]
 	if r.When == nil || r.When.Ref != "air_state.grade" || !slices.Equal(r.InputFrom.Visible, []string{"air_state"}) || plan.Requests[1].OutputKey != "air_state" {
@@ -97,6 +101,25 @@ func TestDelayAndCondition(t *testing.T) {
 	}
 	if len(r.RequiredEffects) != 0 || r.Params["duration_min"].V != nil {
 		t.Errorf("nothing waits for the end of the last step, but it asks for %v %v", r.RequiredEffects, r.Params)
+	}
+}
+
+func TestEachReadingIsAnOutputOfItsOwn(t *testing.T) {
+	plan := compiled(t, "거실 가서 공기 확인하고 나쁘면 청정하고 안방 가서 공기 확인하고 나쁘면 청정해")
+	var keys, refs []string
+	for _, r := range plan.Requests {
+		if r.OutputKey != "" {
+			keys = append(keys, r.OutputKey)
+		}
+		if r.When != nil {
+			refs = append(refs, r.When.Ref+" of "+r.InputFrom.Visible[0])
+		}
+	}
+	if want := []string{"air_state", "air_state_2"}; !slices.Equal(keys, want) {
+		t.Errorf("outputs %v, want %v", keys, want)
+	}
+	if want := []string{"air_state.grade of air_state", "air_state_2.grade of air_state_2"}; !slices.Equal(refs, want) {
+		t.Errorf("conditions read %v, want %v", refs, want)
 	}
 }
 

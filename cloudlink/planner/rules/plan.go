@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/turn"
@@ -12,19 +13,18 @@ import (
 // planning makes the steps of the intents: the order is by evidence, so each step depends on the one before, unless the words say
 // "at the same time".
 type planning struct {
-	cat    *catalog.Catalog
-	lang   language
-	steps  []turn.Step
-	marker *frame
-	moves  map[string]bool // step id: moves the body
-	start  map[string]bool // step id: asked to be started, not to be brought to its end
+	cat   *catalog.Catalog
+	lang  language
+	steps []turn.Step
+	moves map[string]bool // step id: moves the body
+	start map[string]bool // step id: asked to be started, not to be brought to its end
 	// deps are the steps that the next one waits for; base are those that the current simultaneous group began from.
 	deps, base []string
 	group      bool
 }
 
 func stepsOf(cat *catalog.Catalog, lang language, frames map[string]*frame, intents []intent) []turn.Step {
-	pl := &planning{cat: cat, lang: lang, marker: markerOf(cat, frames), moves: map[string]bool{}, start: map[string]bool{}}
+	pl := &planning{cat: cat, lang: lang, moves: map[string]bool{}, start: map[string]bool{}}
 	for _, in := range intents {
 		pl.add(in, frames)
 	}
@@ -79,22 +79,13 @@ func (pl *planning) append(in intent, deps []string, delayMS int64, when *wire.C
 		s.DependsOn = append(s.DependsOn, wire.Dependency{Step: d})
 	}
 	if delayMS > 0 {
-		if len(deps) == 0 && pl.marker != nil {
-			pl.mark(in.span)
-			s.ID = fmt.Sprintf("step_%d", len(pl.steps)+1)
-			deps = []string{pl.steps[len(pl.steps)-1].ID}
-			s.DependsOn = []wire.Dependency{{Step: deps[0], On: "done"}}
-		}
-		if s.DelayMS = delayMS; len(deps) > 0 {
-			s.TemporalRelation, s.TemporalAnchorID = "after_planned_step", deps[len(deps)-1]
+		s.TemporalRelation, s.DelayMS = "after_planned_step", delayMS // where the words name no earlier step: from now
+		if len(deps) > 0 {
+			s.TemporalAnchorID = deps[len(deps)-1]
 		}
 	}
-	if when != nil {
-		s.When = when
-		if visible != "" {
-			s.InputFrom = &wire.InputFrom{Visible: []string{visible}}
-			pl.publish(visible, &s)
-		}
+	if s.When = when; when != nil && visible != "" {
+		pl.publish(visible, &s)
 	}
 	op := pl.cat.Operations[in.method]
 	pl.moves[s.ID] = op.MovesBody
@@ -102,37 +93,35 @@ func (pl *planning) append(in intent, deps []string, delayMS int64, when *wire.C
 	return s.ID
 }
 
-// mark adds a read that changes nothing, as the moment that a delay counts from where the words name no earlier step: the contract
-// counts a delay from a step only. It counts from the acceptance of the read, and goes on also if the read fails.
-func (pl *planning) mark(span string) {
-	f := pl.marker
-	s := turn.Step{ID: fmt.Sprintf("step_%d", len(pl.steps)+1), Route: turn.ODL, ExecutionTarget: "device", TaskMethod: string(f.Method), WaitPolicy: "submitted", Span: span}
-	s.Purpose = purpose(pl.lang, intent{frame: f, method: f.Method})
-	pl.steps = append(pl.steps, s)
-}
-
-// markerOf is the frame of the reading that serves as a mark: the battery, else the first that needs nothing.
-func markerOf(cat *catalog.Catalog, frames map[string]*frame) *frame {
-	for _, id := range append([]string{"battery"}, sortedKeys(frames)...) {
-		if f := frames[id]; f != nil && cat.Operations[f.Method].ReadOnly && len(cat.Operations[f.Method].Params) == 0 {
-			return f
-		}
-	}
-	return nil
-}
-
-// publish gives the step that measures an output its key, and makes the reader depend on it.
+// publish gives the last step that measures an output its key, and makes the reader depend on it and read it under this key: a later
+// reading of the same thing is another output.
 func (pl *planning) publish(key string, by *turn.Step) {
+	field := strings.TrimPrefix(by.When.Ref, key+".")
 	for i := range slices.Backward(pl.steps) {
 		s := &pl.steps[i]
-		if !pl.cat.Operations[catalog.Method(s.TaskMethod)].ReadOnly || s.OutputKey != "" && s.OutputKey != key {
+		if _, measures := pl.cat.Operations[catalog.Method(s.TaskMethod)].Output[field]; !measures {
 			continue
 		}
-		s.OutputKey = key
+		if s.OutputKey == "" {
+			s.OutputKey = pl.freeKey(key)
+		}
+		when := *by.When
+		when.Ref = s.OutputKey + "." + field
+		by.When, by.InputFrom = &when, &wire.InputFrom{Visible: []string{s.OutputKey}}
 		if !slices.ContainsFunc(by.DependsOn, func(d wire.Dependency) bool { return d.Step == s.ID }) {
 			by.DependsOn = append(by.DependsOn, wire.Dependency{Step: s.ID})
 		}
 		return
+	}
+}
+
+// freeKey is the key, or with a number behind it where an earlier step has it: "air_state_2".
+func (pl *planning) freeKey(key string) string {
+	for n, free := 2, key; ; n++ {
+		if !slices.ContainsFunc(pl.steps, func(s turn.Step) bool { return s.OutputKey == free }) {
+			return free
+		}
+		free = fmt.Sprintf("%s_%d", key, n)
 	}
 }
 

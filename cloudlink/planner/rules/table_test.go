@@ -103,9 +103,6 @@ func shortStep(s turn.Step) string {
 	for _, e := range s.RequiredEffects {
 		text += " !" + e
 	}
-	if s.WaitPolicy == "submitted" {
-		text += " as mark"
-	}
 	if s.WaitPolicy == "event" {
 		text += " ~"
 	}
