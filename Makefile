@@ -29,11 +29,11 @@ demo: build ## from words to proof. SAY="…" another sentence, CRASH=1 kill -9 
 	@bin/testbed demo $${SAY:+--say "$$SAY"} $(if $(call on,$(CRASH)),--crash) $(if $(call on,$(KEEP)),--keep) $(if $(SPEED),--speed $(SPEED))
 
 .PHONY: test
-test: tools build ## everything: tests with -race, the allocation baseline without, scenarios, and the demo over a crash
-	go test -race ./...
-	go test ./taskmanager/core
+test: tools build ## everything: scenarios, the demo over a crash, all tests with -race (of the core without, too: it counts allocations)
 	@$(MAKE) scenarios
-	@echo 'demo over a crash:'; bin/testbed demo --crash 2>/dev/null
+	@echo 'the demo, over a crash:'; bin/testbed demo --crash 2>/dev/null
+	go test ./taskmanager/core
+	go test -race ./...
 
 .PHONY: quick
 quick: ## tests without -race, for the time between two edits
