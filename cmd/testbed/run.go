@@ -145,7 +145,8 @@ func (opt runOptions) run(ctx context.Context, t *testing.T, r *scenario.Runner,
 	if opt.mutate {
 		fmt.Fprintf(out, "%d of %d flips noticed\n", flips-missed, flips)
 	}
-	fmt.Fprintf(out, "%d passed, %d failed in %v\n", passed, len(all)-passed, time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "in %v\n", time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(out, "%d passed, %d failed\n", passed, len(all)-passed)
 	return passed == len(all) && missed == 0
 }
 

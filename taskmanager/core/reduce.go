@@ -173,10 +173,12 @@ func (w *work) note(wf *Workflow, i int, reason Reason, detail string) {
 	}
 }
 
+// expireEffects: what was dispatched and not proven is not to be expected any more. The effect of a step that was never dispatched
+// stays bound: nobody tried to bring it about.
 func (w *work) expireEffects(wf *Workflow, i int) {
 	st := &wf.Steps[i]
 	for e := range st.Effects {
-		if s := st.Effects[e].State; s == EffectOpen || s == EffectBound {
+		if st.Effects[e].State == EffectOpen {
 			w.setEffect(wf, i, e, EffectExpired)
 		}
 	}

@@ -48,14 +48,18 @@ type Crash struct {
 	Faults       []string `json:"faults"` // what must not be; empty is the promise kept
 }
 
-const observed = "observed"
+// The states of an effect that a good end knows: observed, or bound where its step was skipped by its own condition.
+const (
+	observed = "observed"
+	bound    = "bound"
+)
 
 func (s *Summary) take(r *wire.Result) {
 	s.Workflow = &r.Status
 	for _, st := range r.Steps {
 		s.Steps = append(s.Steps, stepOf(st))
 		for _, e := range st.Effects {
-			if old, known := s.Effects[e.EffectID]; !known || old == observed {
+			if old, known := s.Effects[e.EffectID]; !known || old == bound || old == observed && e.State != bound {
 				s.Effects[e.EffectID] = e.State
 			}
 		}
@@ -88,7 +92,7 @@ func (s *Summary) faults() (out []string) {
 		out = append(out, "the workflow ended "+*s.Workflow+", not completed")
 	}
 	for effect, state := range s.Effects {
-		if state != observed {
+		if state != observed && state != bound {
 			out = append(out, "effect "+effect+" is "+state+", not observed")
 		}
 	}

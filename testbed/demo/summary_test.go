@@ -29,6 +29,7 @@ func TestSuccessNeedsEveryEffect(t *testing.T) {
 		{"all observed", result("completed", "observed", "observed"), nil, nil},
 		{"not completed", result("partial", "observed"), nil, []string{"the workflow ended partial, not completed"}},
 		{"one of two expired, first", result("completed", "expired", "observed"), nil, []string{"effect there is expired, not observed"}},
+		{"a branch that was not needed", result("completed", "observed", "bound"), nil, nil},
 		{"one of two expired, last", result("completed", "observed", "expired"), nil, []string{"effect there is expired, not observed"}},
 		{"moved twice", result("completed", "observed"), &Crash{Faults: []string{"twice"}}, []string{"twice"}},
 	} {
