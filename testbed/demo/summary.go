@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"fmt"
+
 	"deviceagent/bridge/wire"
 )
 
@@ -19,6 +21,8 @@ type Summary struct {
 	ModelCalls      int64             `json:"model_calls"`
 	ElapsedMS       int64             `json:"elapsed_ms"` // from the utterance to the result, real time
 	Crash           *Crash            `json:"crash,omitempty"`
+
+	unproved []string // effects that a good end does not know
 }
 
 // Step is one step of the plan and what proved it.
@@ -48,10 +52,12 @@ type Crash struct {
 	Faults       []string `json:"faults"` // what must not be; empty is the promise kept
 }
 
-// The states of an effect that a good end knows: observed, or bound where its step was skipped by its own condition.
+// The states of an effect that a good end knows: observed, or bound where its step was skipped by its own condition. Bound at any
+// other step would be a completion without evidence.
 const (
 	observed = "observed"
 	bound    = "bound"
+	skipped  = "skipped"
 )
 
 func (s *Summary) take(r *wire.Result) {
@@ -59,6 +65,9 @@ func (s *Summary) take(r *wire.Result) {
 	for _, st := range r.Steps {
 		s.Steps = append(s.Steps, stepOf(st))
 		for _, e := range st.Effects {
+			if e.State != observed && !(e.State == bound && st.State == skipped) {
+				s.unproved = append(s.unproved, fmt.Sprintf("effect %s of %s (%s) is %s, not observed", e.EffectID, st.CloudStepID, st.State, e.State))
+			}
 			if old, known := s.Effects[e.EffectID]; !known || old == bound || old == observed && e.State != bound {
 				s.Effects[e.EffectID] = e.State
 			}
@@ -91,11 +100,7 @@ func (s *Summary) faults() (out []string) {
 	if *s.Workflow != "completed" {
 		out = append(out, "the workflow ended "+*s.Workflow+", not completed")
 	}
-	for effect, state := range s.Effects {
-		if state != observed && state != bound {
-			out = append(out, "effect "+effect+" is "+state+", not observed")
-		}
-	}
+	out = append(out, s.unproved...)
 	if s.Crash != nil {
 		out = append(out, s.Crash.Faults...)
 	}

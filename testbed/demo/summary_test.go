@@ -9,10 +9,15 @@ import (
 	"deviceagent/bridge/wire"
 )
 
+// result makes a step for each effect state; "skipped:bound" is one of a skipped step.
 func result(status string, effects ...string) *wire.Result {
 	r := &wire.Result{Status: status}
 	for _, state := range effects {
-		r.Steps = append(r.Steps, wire.StepReport{CloudStepID: "step_1", State: "completed",
+		step := "completed"
+		if before, after, ok := strings.Cut(state, ":"); ok {
+			step, state = before, after
+		}
+		r.Steps = append(r.Steps, wire.StepReport{CloudStepID: "step_1", State: step,
 			Evidence: []wire.Evidence{{EffectID: "there", Event: "movement.arrived", Value: wire.ValueOf(map[string]any{}), Source: "movement_manager", Seq: 29}},
 			Effects:  []wire.EffectReport{{EffectID: "there", State: state}}})
 	}
@@ -28,9 +33,10 @@ func TestSuccessNeedsEveryEffect(t *testing.T) {
 	}{
 		{"all observed", result("completed", "observed", "observed"), nil, nil},
 		{"not completed", result("partial", "observed"), nil, []string{"the workflow ended partial, not completed"}},
-		{"one of two expired, first", result("completed", "expired", "observed"), nil, []string{"effect there is expired, not observed"}},
-		{"a branch that was not needed", result("completed", "observed", "bound"), nil, nil},
-		{"one of two expired, last", result("completed", "observed", "expired"), nil, []string{"effect there is expired, not observed"}},
+		{"one of two expired, first", result("completed", "expired", "observed"), nil, []string{"effect there of step_1 (completed) is expired, not observed"}},
+		{"a branch that was not needed", result("completed", "observed", "skipped:bound"), nil, nil},
+		{"a completion without evidence", result("completed", "bound"), nil, []string{"effect there of step_1 (completed) is bound, not observed"}},
+		{"one of two expired, last", result("completed", "observed", "expired"), nil, []string{"effect there of step_1 (completed) is expired, not observed"}},
 		{"moved twice", result("completed", "observed"), &Crash{Faults: []string{"twice"}}, []string{"twice"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
