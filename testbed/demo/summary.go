@@ -7,8 +7,8 @@ import (
 )
 
 // Summary is the last line of the demo's standard output. Workflow is the agent's closing word; both it and WorkflowID are null
-// where the planner answered without a device step. Effects has the closure of each effect; where steps differ, the one that is not
-// "observed". UplinkPublishes is counted by the outside subscriber, not by those who published.
+// where the planner answered without a device step. Effects has the closure of each effect; where steps differ, the worst (a step
+// that was skipped leaves its effect "bound", which "observed" outweighs). UplinkPublishes is counted by the outside subscriber, not by those who published.
 type Summary struct {
 	Utterance       string            `json:"utterance"`
 	Answer          string            `json:"answer"` // what the planner says back, at once
