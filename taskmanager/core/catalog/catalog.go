@@ -189,7 +189,7 @@ type Effect struct {
 type Expr struct {
 	All  []Expr `json:"all,omitempty"`
 	Any  []Expr `json:"any,omitempty"`
-	Leaf *Leaf  `json:"-"` // inlined in the file form
+	Leaf *Leaf  `json:"leaf,omitempty"` // inlined in the file form; here it is kept with a stored plan
 }
 
 // Leaf is one event or one context comparison. Values that begin with "$" refer to a resolved argument: "$position.room_id",

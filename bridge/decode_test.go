@@ -1,0 +1,207 @@
+package bridge_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"deviceagent/bridge"
+	"deviceagent/bridge/wire"
+	"deviceagent/taskmanager/core"
+)
+
+// TestExamplesBecomeEvents holds what each example of the contract and of its seed documents becomes. testdata/plans has the messages
+// as the planner sends them, and beside each the event: the plan with everything grounded, or the refusal with its faults.
+func TestExamplesBecomeEvents(t *testing.T) {
+	files, err := filepath.Glob("testdata/plans/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	codec := codecOf(t, "")
+	for _, file := range files {
+		name, isEvent := strings.CutSuffix(filepath.Base(file), ".json")
+		if isEvent = strings.HasSuffix(name, ".event"); isEvent {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ev := codec.Decode(text, false)
+			golden(t, "plans/"+name+".event.json", indented(t, map[string]any{"kind": core.KindOf(ev), "event": ev}))
+			e, err := wire.Decode(text, wire.Options{AllowJSON: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			inCBOR, err := wire.Encode(e, wire.CBOR)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := indented(t, ev), indented(t, codec.Decode(inCBOR, false)); a != b {
+				t.Errorf("in CBOR it becomes\n%s", b)
+			}
+		})
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	codec := codecOf(t, "")
+	for _, tc := range []struct {
+		name, head string
+		want       int64 // after sent_at, in ms; 0: never
+	}{
+		{"says nothing", ``, 0},
+		{"says nothing of a turn", `"origin":{"utterance":"x"}`, 0},
+		{"of a turn: 300 s", `"origin":{"turn_id":"tn_1"}`, 300_000},
+		{"of a turn with its own", `"origin":{"turn_id":"tn_1"},"ttl_ms":900000`, 900_000},
+		{"of a turn with a moment", `"origin":{"turn_id":"tn_1"},"expires_at":"2026-11-30T10:00:00Z"`, 3_600_000},
+		{"age", `"ttl_ms":1`, 1},
+		{"moment in another zone", `"expires_at":"2026-11-30T18:00:01+09:00"`, 1000},
+		{"both, the age first", `"ttl_ms":500,"expires_at":"2026-11-30T09:00:01Z"`, 500},
+		{"both, the moment first", `"ttl_ms":5000,"expires_at":"2026-11-30T09:00:01Z"`, 1000},
+		{"a moment long ago", `"expires_at":"1970-01-01T00:00:00Z"`, 1 - sentMS},
+		{"a moment longer ago", `"expires_at":"1960-01-01T00:00:00Z"`, 1 - sentMS},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ev, ok := codec.Decode(message("plan", planBody(tc.head, air)), false).(core.PlanSubmitted)
+			if !ok || ev.SentMS != sentMS {
+				t.Fatalf("event %+v", ev)
+			}
+			want := tc.want
+			if want != 0 {
+				want += sentMS
+			}
+			if ev.ExpireMS != want {
+				t.Errorf("expires at %d, want %d", ev.ExpireMS, want)
+			}
+		})
+	}
+}
+
+func TestWhoMayNameAnOperation(t *testing.T) {
+	codec := codecOf(t, "")
+	lab := message("plan", planBody("", `{"cloud_step_id":"a","taskMethod":"setMoving","params":{"direction":"forward","distance_cm":30}}`))
+	internal := message("plan", planBody("", `{"cloud_step_id":"a","taskMethod":"setConfig","params":{"key":"a","value":"b"}}`))
+	for _, tc := range []struct {
+		name    string
+		message []byte
+		local   bool
+		want    core.Reason
+	}{
+		{"lab from the cloud", lab, false, bridge.ReasonNotForPlans},
+		{"lab on the robot", lab, true, ""},
+		{"internal from the cloud", internal, false, bridge.ReasonNotForPlans},
+		{"internal on the robot", internal, true, bridge.ReasonNotForPlans},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got core.Reason
+			switch ev := codec.Decode(tc.message, tc.local).(type) {
+			case core.Refused:
+				got = ev.Answer.Reason
+			case core.PlanSubmitted:
+				if ev.Local != tc.local || ev.Plan.Local != tc.local {
+					t.Errorf("local %v, plan %v", ev.Local, ev.Plan.Local)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("reason %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
+	strict := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), NewID: func() string { return "" }})
+	good := string(message("plan", planBody("", air)))
+	seen := map[core.Reason]bool{}
+	for _, tc := range []struct {
+		name, message, want, ref string
+		codec                    *bridge.Codec
+	}{
+		{name: "no message", message: "hello", want: "malformed"},
+		{name: "JSON where it is off", message: good, want: "unsupported", ref: "0193a000-0000-7000-8000-000000000001", codec: strict},
+		{name: "another device", message: strings.Replace(good, deviceID, "rb-0002", 1), want: "device_id wrong_device", ref: "0193a000-0000-7000-8000-000000000001"},
+		{name: "two steps with one id", message: string(message("plan", planBody("", air+","+air))), want: "device_task_requests[1].cloud_step_id duplicate_step_id"},
+		{name: "schedule", message: string(message("plan", planBody(`"schedule":{}`, air))), want: "workflow.schedule unsupported"},
+		{name: "experience", message: string(message("plan", strings.TrimSuffix(planBody("", air), "}")+`,"experience":{"contract_version":"x","experience_id":"e"}}`)), want: "experience unsupported"},
+		{name: "unknown, wrong, missing, bad at once", message: string(message("control", `{"verb":5,"colour":"red","scope":"world"}`)),
+			want: "verb wrong_type\nscope bad_value\ncolour unknown_field"},
+		{name: "no target", message: string(message("control", `{"verb":"cancel","scope":"workflow"}`)), want: "target missing_field"},
+		{name: "too large", message: `{"v":"` + strings.Repeat("x", 300<<10), want: "too_large"},
+		{name: "receipt, which is the link's", message: string(message("receipt", `{}`)), want: "type unsupported"},
+		{name: "pause", message: string(message("control", `{"verb":"pause","scope":"all"}`)), want: "verb unsupported"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			codec := tc.codec
+			if codec == nil {
+				codec = codecOf(t, "")
+			}
+			ev, ok := codec.Decode([]byte(tc.message), false).(core.Refused)
+			if !ok {
+				t.Fatal("it was let in")
+			}
+			if got := faultLines(ev.Answer.Faults); got != tc.want {
+				t.Fatalf("faults\n%s\nwant\n%s", got, tc.want)
+			}
+			if ev.Answer.Accepted || ev.Answer.Reason != ev.Answer.Faults[0].Reason || ev.Answer.Ref != ev.Msg {
+				t.Errorf("answer %+v", ev.Answer)
+			}
+			if tc.ref != "" && string(ev.Answer.Ref) != tc.ref {
+				t.Errorf("answers %q, want %q", ev.Answer.Ref, tc.ref)
+			}
+			if (ev.Answer.Ref == "") == (ev.Answer.RefSHA256 == "") {
+				t.Errorf("it has to be answered by id or by hash: %+v", ev.Answer)
+			}
+			for _, f := range ev.Answer.Faults {
+				seen[f.Reason] = true
+			}
+		})
+	}
+	for _, r := range bridge.Refusals {
+		if r.Decode && !seen[r.Code] {
+			t.Errorf("no message of the test is refused with %s", r.Code)
+		}
+	}
+}
+
+func TestRefusedPlanNamesItsWorkflow(t *testing.T) {
+	ev, ok := codecOf(t, "").Decode(message("plan", planBody("", `{"cloud_step_id":"a","taskMethod":"playMusic"}`)), false).(core.Refused)
+	if !ok || ev.Answer.Workflow != "wf_1" || ev.Answer.Plan != "pl_1" || ev.Answer.CatalogEtag != "etag-1" || ev.Hash == "" {
+		t.Fatalf("%+v", ev)
+	}
+}
+
+func TestControlAndStepResult(t *testing.T) {
+	codec := codecOf(t, "")
+	for _, tc := range []struct {
+		name, kind, body string
+		want             core.Event
+	}{
+		{"cancel a workflow", "control", `{"verb":"cancel","scope":"workflow","target":"wf_1","requested_by":"user","reason":"그만"}`,
+			core.ControlReceived{Verb: "cancel", Scope: "workflow", Target: "wf_1", By: "user", Why: "그만"}},
+		{"cancel a step", "control", `{"verb":"cancel","scope":"step","target":"wf_1/step_2"}`, core.ControlReceived{Verb: "cancel", Scope: "step", Target: "wf_1/step_2"}},
+		{"cancel all", "control", `{"verb":"cancel","scope":"all"}`, core.ControlReceived{Verb: "cancel", Scope: "all"}},
+		{"done", "step_result", `{"cloud_step_id":"s","task_id":"t","status":"completed","output":{"n":1}}`, core.StepResult{Step: "s", Task: "t", Done: true, Output: core.Values{"n": 1.0}}},
+		{"failed", "step_result", `{"cloud_step_id":"s","task_id":"t","status":"failed","reason_code":"no_source"}`, core.StepResult{Step: "s", Task: "t", Reason: "no_source"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ev := codec.Decode(message(tc.kind, tc.body), true)
+			switch e := ev.(type) {
+			case core.ControlReceived:
+				if e.Hash == "" || !e.Local || e.SentMS != sentMS {
+					t.Errorf("head %+v", e.Head)
+				}
+				e.Head = core.Head{}
+				ev = e
+			case core.StepResult:
+				e.Head = core.Head{}
+				ev = e
+			}
+			if got, want := indented(t, ev), indented(t, tc.want); got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+		})
+	}
+}
