@@ -55,9 +55,9 @@ lint: ## gofmt, go vet, staticcheck, pinned versions
 	@grep -qE '^[[:space:]]*modernc.org/libc v1\.80\.1( |$$)' go.mod || { echo 'go.mod: modernc.org/libc must be v1.80.1, the version that modernc.org/sqlite is made and tested with'; exit 1; }
 
 .PHONY: bench
-bench: ## benchmarks of the core, and its allocation baseline
+bench: ## a million events of plans like S01 to S04 through the core, and its allocation baseline
 	go test ./taskmanager/core -run TestAllocationBaseline -v
-	go test ./taskmanager/core -run '^$$' -bench . -benchmem
+	go test ./taskmanager/core -run '^$$' -bench ReduceEvents -benchtime 1000000x -benchmem
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)
