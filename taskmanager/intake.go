@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"deviceagent/taskmanager/core"
 )
@@ -126,9 +127,20 @@ func (m *Manager) Finished(ctx context.Context, id core.WorkflowID) (wf *core.Wo
 	return d.Workflows[0], true, nil
 }
 
-// Inspect lets f read the state between two batches. f must not keep or change anything of it.
+// Inspect lets f read the state between two batches. f must not keep or change anything of it. When Inspect has returned, f has
+// run, or will never run.
 func (m *Manager) Inspect(ctx context.Context, f func(*core.State, core.Now)) error {
-	_, err := m.ask(ctx, request{inspect: f})
+	var claimed atomic.Bool // by the owner, who runs f, or by the caller, who gives up
+	ran := make(chan struct{})
+	_, err := m.ask(ctx, request{inspect: func(s *core.State, now core.Now) {
+		if claimed.CompareAndSwap(false, true) {
+			defer close(ran)
+			f(s, now)
+		}
+	}})
+	if err != nil && !claimed.CompareAndSwap(false, true) {
+		<-ran
+	}
 	return err
 }
 
