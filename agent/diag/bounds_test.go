@@ -15,32 +15,55 @@ import (
 	"deviceagent/agent/diag"
 )
 
+// silent opens a watch that never reads on after its first line. It returns when the watch has a place: the places of the calls
+// before are given back a moment after their ends, and who comes too early is refused.
+func (r *rig) silent(socket string) net.Conn {
+	r.t.Helper()
+	var conn net.Conn
+	waitFor(r.t, func() bool {
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		_, werr := fmt.Fprint(c, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+		line, rerr := bufio.NewReader(c).ReadString('\n')
+		if werr != nil || rerr != nil || !strings.Contains(line, "200") {
+			_ = c.Close()
+			return false
+		}
+		conn = c
+		return true
+	})
+	r.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// version is how the agent answers a short call.
+func (r *rig) version() int {
+	r.t.Helper()
+	resp, _ := r.raw(r.read, "GET", "/v1/version", nil)
+	return resp.StatusCode
+}
+
 // TestSlowReaderIsCut: a reader that takes nothing is cut after the write bound, and nobody else waits for it.
 func TestSlowReaderIsCut(t *testing.T) {
-	r := serve(t, diag.Knobs{Write: 50 * time.Millisecond, PerUID: 2})
-	conn, err := net.Dial("unix", r.read)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := conn.Write([]byte("GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-		t.Fatal(err)
+	r := serve(t, diag.Knobs{Write: 50 * time.Millisecond, PerUID: 3})
+	r.silent(r.read)
+	other, _, stop := r.follow("", -1) // finds a place even while the last call still has one
+	next(t, other)
+	r.silent(r.read)
+	if status := r.version(); status != http.StatusServiceUnavailable {
+		t.Fatalf("a fourth connection got %d, want a refusal", status)
 	}
 	seq := int64(100_000)
-	other, _, stop := r.follow("", -1)
-	waitFor(t, func() bool { // both places are taken
-		resp, _ := r.raw(r.read, "GET", "/v1/version", nil)
-		return resp.StatusCode == http.StatusServiceUnavailable
-	})
-	next(t, other)
-	waitFor(t, func() bool { // the cut one's place is free again, while the other still reads
+	waitFor(t, func() bool { // the place of one that was cut is free again, while the other still reads
 		r.a.Tell(moves(seq, 200)...)
 		seq += 200
-		resp, _ := r.raw(r.read, "GET", "/v1/version", nil)
+		status := r.version()
 		for len(other) > 0 {
 			<-other
 		}
-		return resp.StatusCode == http.StatusOK
+		return status == http.StatusOK
 	})
 	r.a.Tell(moves(seq, 1)...)
 	next(t, other)
@@ -96,22 +119,8 @@ func TestTwoHundredClients(t *testing.T) {
 func TestConnectionsOfOneUserAreBounded(t *testing.T) {
 	r := serve(t, diag.Knobs{PerUID: 3, Total: 5})
 	var conns []net.Conn
-	defer func() {
-		for _, c := range conns {
-			_ = c.Close()
-		}
-	}()
 	for range 3 {
-		waitFor(t, func() bool { // the places of the calls before are given back a moment after their ends
-			c, err := net.Dial("unix", r.control) // both sockets share the bound
-			if err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, c)
-			fmt.Fprint(c, "GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
-			line, err := bufio.NewReader(c).ReadString('\n')
-			return err == nil && strings.Contains(line, "200")
-		})
+		conns = append(conns, r.silent(r.control)) // both sockets share the bound
 	}
 	resp, body := r.raw(r.read, "GET", "/v1/version", nil)
 	if p := decode[diag.Problem](t, body); resp.StatusCode != 503 || p.Code != "too_many_connections" || resp.Header.Get("Retry-After") == "" {
@@ -120,7 +129,7 @@ func TestConnectionsOfOneUserAreBounded(t *testing.T) {
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	waitFor(t, func() bool { resp, _ := r.raw(r.read, "GET", "/v1/version", nil); return resp.StatusCode == 200 })
+	waitFor(t, func() bool { return r.version() == http.StatusOK })
 }
 
 func TestPeerThatCannotBeNamedIsRefused(t *testing.T) {
