@@ -92,10 +92,11 @@ func sent(t *testing.T, m core.Message) (wire.Envelope, int) {
 func TestWhatSpokeAgainstIsNoEvidence(t *testing.T) {
 	for _, name := range []string{"result_completed", "step_due"} {
 		e, _ := sent(t, upMessages[name])
-		list := []wire.Evidence{}
-		if e.StepDue != nil {
+		var list []wire.Evidence
+		switch {
+		case e.StepDue != nil:
 			list = e.StepDue.Evidence
-		} else {
+		default:
 			list = e.Result.Steps[0].Evidence
 		}
 		if len(list) != 2 {

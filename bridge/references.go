@@ -55,7 +55,7 @@ func (k *checker) references(i int, r *wire.Request) {
 	}
 }
 
-func (k *checker) when(before map[int]bool, c *condition.Condition) {
+func (k *checker) when(before []bool, c *condition.Condition) {
 	k.outputs(before, c, "when")
 	for _, f := range condition.Check(*c, k.typeOf) {
 		path := "when"
@@ -67,7 +67,7 @@ func (k *checker) when(before map[int]bool, c *condition.Condition) {
 }
 
 // outputs checks the references of a condition that are no context.
-func (k *checker) outputs(before map[int]bool, c *condition.Condition, path string) {
+func (k *checker) outputs(before []bool, c *condition.Condition, path string) {
 	key, _, _ := strings.Cut(c.Ref, ".")
 	if key != "" && key != "ctx" {
 		if why := k.unready(before, key); why != "" {
@@ -86,7 +86,7 @@ func (k *checker) outputs(before map[int]bool, c *condition.Condition, path stri
 }
 
 // input checks one parameter that an output fills: the output, its field, and the types as far as they are declared.
-func (k *checker) input(before map[int]bool, s *core.StepSpec, param, ref string) {
+func (k *checker) input(before []bool, s *core.StepSpec, param, ref string) {
 	key, path, _ := strings.Cut(ref, ".")
 	if why := k.unready(before, key); why != "" {
 		k.here("input_from."+param, ReasonUnknownOutput, "%s", why)
@@ -114,8 +114,8 @@ func sort(kind string) string {
 }
 
 // ancestors are the steps that i waits for, directly or not.
-func (k *checker) ancestors(i int) map[int]bool {
-	out := map[int]bool{}
+func (k *checker) ancestors(i int) []bool {
+	out := make([]bool, len(k.plan.Steps))
 	open := []int{i}
 	for len(open) > 0 {
 		j := open[len(open)-1]
@@ -131,7 +131,7 @@ func (k *checker) ancestors(i int) map[int]bool {
 }
 
 // unready says why an output cannot be read: it must come from a step that this one waits for, and that waits for completed.
-func (k *checker) unready(before map[int]bool, key string) string {
+func (k *checker) unready(before []bool, key string) string {
 	j, ok := k.output[core.OutputKey(key)]
 	switch {
 	case !ok:
