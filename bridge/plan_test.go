@@ -110,6 +110,7 @@ var refusedPlans = []struct {
 		"§1.input_from[0] unknown_output"},
 	{"parameter from an unknown output", "", `{"cloud_step_id":"a","taskMethod":"setVolume","input_from":{"level":"power.level"}}`, "§0.input_from.level unknown_output"},
 	{"parameter from a step that it does not wait for", "", power + `,{"cloud_step_id":"c","taskMethod":"setVolume","input_from":{"level":"power.level"}}`, "§1.input_from.level unknown_output"},
+	{"two parameters from unknown outputs", "", `{"cloud_step_id":"a","taskMethod":"setVolume","input_from":{"mute":"power.on","level":"power.level"}}`, "§0.input_from.level unknown_output\n§0.input_from.mute unknown_output"},
 	{"room from a number", "", power + `,{"cloud_step_id":"c","taskMethod":"setMoveTo","depends_on":["b"],"input_from":{"position":"power.level"}}`, "§1.input_from.position bad_parameter"},
 	{"field that the output does not have", "", power + `,{"cloud_step_id":"c","taskMethod":"setVolume","depends_on":["b"],"input_from":{"level":"power.volts"}}`, "§1.input_from.level unknown_output"},
 	{"field of another type", "", power + `,{"cloud_step_id":"c","taskMethod":"setVolume","depends_on":["b"],"input_from":{"level":"power.charging"}}`, "§1.input_from.level bad_parameter"},
