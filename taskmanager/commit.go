@@ -3,7 +3,6 @@ package taskmanager
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -57,7 +56,7 @@ func (s *softRows) overdue(now core.Now) bool {
 }
 
 // batch makes the final bytes of one commit.
-func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) (Batch, error) {
+func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch {
 	dev := c.DeviceRow()
 	b := Batch{Meta: map[string]string{"start_no": strconv.FormatInt(m.startNo, 10)}, OutboxDone: m.soft.done}
 	for _, id := range c.Receipted {
@@ -73,14 +72,16 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) (Batch
 	for _, msg := range c.Outbox {
 		id, body, err := m.o.Codec.Encode(msg, Envelope{Epoch: m.epoch, FloorSeq: min(floor, msg.Seq), WallMS: now.WallMS})
 		if err != nil {
-			return Batch{}, fmt.Errorf("cannot encode %s of %s: %w", msg.Type, msg.Workflow, err)
+			// Our bug. A robot that dies of it at each start would be worse than a report that is missing and logged.
+			m.o.Log.Error().Err(err).Str("type", string(msg.Type)).Str("workflow_id", string(msg.Workflow)).Msg("message cannot be encoded, not sent")
+			continue
 		}
 		b.Outbox = append(b.Outbox, OutboxRow{Seq: msg.Seq, ID: id, Type: string(msg.Type), Class: classOf(msg.Type), Workflow: string(msg.Workflow), Body: body})
 	}
 	for _, r := range c.Remember {
 		b.Memory = append(b.Memory, Memory{Key: r.Key, Hash: r.Hash, Answer: mustJSON(r.Answer), ExpireMS: expiry(now)})
 	}
-	return b, nil
+	return b
 }
 
 func (m *Manager) tombReason(c core.Change, id core.WorkflowID) core.Reason {

@@ -198,10 +198,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 		answer(batch, c, nil)
 		return nil
 	}
-	rows, err := m.batch(c, now, events)
-	if err != nil {
-		return err
-	}
+	rows := m.batch(c, now, events)
 	switch err := m.commit(ctx, rows); {
 	case err == nil:
 	case errors.Is(err, ErrNotCommitted):

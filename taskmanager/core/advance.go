@@ -332,6 +332,9 @@ func (w *work) inputs(wf *Workflow, i int) (args, call Values, fault string) {
 		given[param] = v
 	}
 	if spec.Target == OnCloud {
+		if !sendable(given, 1) {
+			return nil, nil, "the inputs are larger than a message may be"
+		}
 		return nil, given, ""
 	}
 	res, faults := w.cat.Resolve(spec.Method, given)
@@ -343,6 +346,27 @@ func (w *work) inputs(wf *Workflow, i int) (args, call Values, fault string) {
 		return nil, nil, strings.Join(parts, "; ")
 	}
 	return res.Args, res.Call, w.reground(wf, i, res.Operation)
+}
+
+// sendable says whether a value fits the limits of a message. An executor's output has only those of its socket.
+// Source: docs/contract.md, limits (strings 8 KiB, 1,024 elements, 256 members, nesting 16 with the envelope).
+func sendable(v condition.Value, depth int) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) <= 8<<10
+	case []any:
+		return depth <= 10 && len(v) <= 1024 && !slices.ContainsFunc(v, func(x any) bool { return !sendable(x, depth+1) })
+	case map[string]any:
+		if depth > 10 || len(v) > 256 {
+			return false
+		}
+		for _, x := range v {
+			if !sendable(x, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // reground takes over the variant that the inputs chose. What the plan was accepted for has to stay true: its resources, and the

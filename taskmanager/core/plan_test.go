@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"strings"
 	"testing"
 
 	"deviceagent/taskmanager/core"
@@ -315,4 +316,16 @@ func TestCloudStep(t *testing.T) {
 	}
 	r.do(core.StepResult{Head: core.Head{Msg: "m2"}, Step: "step_1", Task: due[0].Task, Done: true, Output: core.Values{"text": "news"}})
 	r.want("step_1", "completed")
+}
+
+func TestInputsTooLargeForAMessage(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief","output_key":"news"},
+	 {"cloud_step_id":"step_2","execution_target":"cloud","skill":"rest_guidance","depends_on":["step_1"],"input_from":{"text":"news.text"}}]`)
+	due := r.sent(core.MsgStepDue)
+	r.do(core.StepResult{Head: core.Head{Msg: "m1"}, Step: "step_1", Task: due[0].Task, Done: true, Output: core.Values{"text": strings.Repeat("x", 9000)}})
+	r.want("step_1", "completed", "step_2", "failed/input_invalid")
+	if n := len(r.sent(core.MsgStepDue)); n != 1 {
+		t.Fatalf("%d step_due, want the first alone", n)
+	}
 }
