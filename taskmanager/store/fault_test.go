@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,9 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
+
+// thorough multiplies what is drawn by chance, other places each time; from 5 on every byte of the header is flipped.
+var thorough = flag.Int("store.thorough", 1, "`times` as many torn logs, power cuts and flipped bits")
 
 // image is what lies on the disk at a moment: the content of the files of a store by the end of their names.
 type image map[string][]byte
@@ -82,7 +87,11 @@ func TestF14TornTail(t *testing.T) {
 		ends[n+1] = 32 + s.frames*(24+pageSize)
 	}
 	base := takeImage(t, path, "", "-wal")
-	for cut := 0; cut <= ends[steps]; cut += 2053 {
+	cuts, stride := slices.Clone(ends), 5*2053/min(*thorough, 5)
+	for cut := rand.IntN(stride); cut < ends[steps]; cut += stride {
+		cuts = append(cuts, cut)
+	}
+	for _, cut := range cuts {
 		for _, garbage := range []bool{false, true} {
 			torn := image{"": base[""], "-wal": bytes.Clone(base["-wal"][:cut])}
 			if garbage {
@@ -111,7 +120,7 @@ func TestF14TornTail(t *testing.T) {
 // TestPowerCutReplay: between the image before an operation and the one after it, any set of written sectors may have reached
 // the disk. A commit that was confirmed is there, one under way is there whole or not at all; a checkpoint (F11) changes nothing.
 func TestPowerCutReplay(t *testing.T) {
-	const cuts = 80
+	cuts := int64(30 * *thorough)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	path := filepath.Join(t.TempDir(), "tasks.db")
@@ -189,12 +198,13 @@ func TestF15BitFlip(t *testing.T) {
 	}
 	sound := takeImage(t, path, "")
 	offsets := []int{bytes.Index(sound[""], []byte("task_id"))}
-	for i := range 100 {
-		offsets = append(offsets, i) // the header, byte by byte
-	}
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 2))
-	for range 60 {
+	stride := 5 / min(*thorough, 5)
+	for i := rng.IntN(stride); i < 100; i += stride {
+		offsets = append(offsets, i) // the header
+	}
+	for range 20 * *thorough {
 		offsets = append(offsets, rng.IntN(len(sound[""])))
 	}
 	aside := 0
