@@ -102,10 +102,18 @@ func (s *set) decode() {
 
 func named[K ~string, V any](name string, v V) (K, V) { return K(name), v }
 
-// section decodes the entries of one section. The map is never nil.
+// section decodes the entries of one section, each once in the life of the set. The map is never nil.
 func section[F any, K comparable, V any](s *set, name string, typed func(string, F) (K, V)) map[K]V {
 	out := map[K]V{}
+	type pair struct {
+		k K
+		v V
+	}
 	for _, id := range slices.Sorted(maps.Keys(s.sections[name])) {
+		if known, ok := s.decoded[entry{name, id}].(pair); ok {
+			out[known.k] = known.v
+			continue
+		}
 		var form F
 		if err := s.sections[name][id].into(&form); err != nil && s.bad[entry{name, id}] {
 			continue // its schema fault says it better
@@ -116,6 +124,7 @@ func section[F any, K comparable, V any](s *set, name string, typed func(string,
 		}
 		k, v := typed(id, form)
 		out[k] = v
+		s.decoded[entry{name, id}] = pair{k, v}
 	}
 	return out
 }

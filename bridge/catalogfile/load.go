@@ -54,9 +54,10 @@ func LoadLenient(fsys fs.FS) (*catalog.Catalog, Planner, []Fault, error) {
 	}
 	s.dropBad()
 	s.decode()
-	for before := -1; before != len(s.faults) && !s.fatal; { // each round drops what depended on the last; a round without a fault ends it
-		before = len(s.faults)
-		s.check()
+	for !s.fatal { // each round drops what depended on the last
+		if s.check(); len(s.bad) == 0 {
+			break
+		}
 		s.dropBad()
 		s.decode()
 	}
@@ -76,7 +77,8 @@ type set struct {
 	file     map[string]string   // section → file
 	faults   []Fault
 	bad      map[entry]bool
-	fatal    bool // a fault outside every entry
+	decoded  map[entry]any // typed entries, so that a further round decodes nothing again
+	fatal    bool          // a fault outside every entry
 
 	catalog catalog.Catalog
 	planner Planner
@@ -84,7 +86,7 @@ type set struct {
 
 // read gives the trees of all files, checked against their schemas.
 func read(fsys fs.FS) *set {
-	s := &set{sections: map[string]map[string]*node{}, order: map[string][]string{}, file: map[string]string{}, bad: map[entry]bool{}}
+	s := &set{sections: map[string]map[string]*node{}, order: map[string][]string{}, file: map[string]string{}, bad: map[entry]bool{}, decoded: map[entry]any{}}
 	for _, f := range files {
 		for _, section := range f.sections {
 			s.sections[section], s.file[section] = map[string]*node{}, f.name
