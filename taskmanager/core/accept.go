@@ -189,12 +189,11 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 	switch ev.Scope {
 	case "all":
 		w.dev.CancelAllMS = max(w.dev.CancelAllMS, ev.SentMS, w.wallIfTrusted(ev))
-		for _, id := range append([]WorkflowID(nil), w.cur.order...) {
-			w.cancelWorkflow(id, ReasonUserCancelled)
+		for _, id := range w.everyone() { // also what a plan that has ended left running
+			if !w.peek(id).State.Terminal() {
+				w.cancelWorkflow(id, ReasonUserCancelled)
+			}
 			ans.Stopping = append(ans.Stopping, w.stopLive(w.wf(id))...)
-		}
-		for _, id := range w.ids {
-			w.cancelWorkflow(id, ReasonUserCancelled)
 		}
 		ans.Accepted = true
 	case "step":
@@ -265,6 +264,13 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 // stepResult takes the outcome of a cloud step.
 func (w *work) stepResult(ev StepResult) {
 	ans := Answer{Ref: ev.Msg}
+	if ev.Before != nil {
+		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {
+			ans = *ev.Before
+		}
+		w.reply(ev.Head, ans, "")
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || !a.Cloud || !a.holds() || wf.Steps[a.Step].ID != ev.Step {
 		ans.Reason = ReasonStale

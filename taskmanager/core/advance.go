@@ -1,8 +1,6 @@
 package core
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -57,11 +55,20 @@ func (w *work) candidates(freed bool) []WorkflowID {
 	return ids
 }
 
-// busy maps each resource to the task that holds it.
+// occupies says whether others have to wait for what the attempt uses. A task that says it is done keeps it until its step is
+// decided: who moved the robot on at once would take away what is to be proven.
+func (wf *Workflow) occupies(a *Attempt) bool {
+	st := &wf.Steps[a.Step]
+	return a.holds() || st.Task == a.Task && st.State == Verifying
+}
+
+// busy maps each resource to the task that others have to wait for.
 func (w *work) busy() map[catalog.ResourceID]TaskID {
 	out := make(map[catalog.ResourceID]TaskID, 4)
 	for _, r := range w.listening() {
-		if a := &w.peek(r.wf).Attempts[r.at]; a.holds() {
+		wf := w.peek(r.wf)
+		a := &wf.Attempts[r.at]
+		if wf.occupies(a) {
 			for _, res := range a.Resources {
 				out[res] = a.Task
 			}
@@ -100,6 +107,7 @@ func (w *work) stuck(wf *Workflow, busy map[catalog.ResourceID]TaskID) bool {
 			if !taken || st.Detail != string(busy[res]) {
 				return false
 			}
+			w.askRest(busy[res])
 		}
 	}
 	for i := range wf.Plan.Steps { // the place in the queue is kept: what it waits for, later ones do not take
@@ -221,7 +229,7 @@ func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
 // now, in the very step of the core that decides to dispatch.
 func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	spec := &wf.Plan.Steps[i]
-	if !w.conditions(wf, i) {
+	if w.cur.Hold || !w.conditions(wf, i) {
 		return
 	}
 	args, call, err := w.inputs(wf, i)
@@ -246,6 +254,9 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 		return
 	}
 	if w.holdsAlready(wf, i, args) {
+		if !wf.Steps[i].State.Terminal() {
+			claim(spec.Resources, busy, "") // it keeps its place while that is read: a later plan must not overtake it
+		}
 		return
 	}
 	w.dispatch(wf, i, args, call, busy)
@@ -255,7 +266,7 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 // when the service comes anew.
 func (w *work) turnedAway(st *Step, svc ServiceID) bool {
 	_, anew := w.ch.services[svc]
-	return !anew && st.State == Blocked && st.recheck > w.now.Boot && (st.Reason == ReasonExecutorUnavail || st.Reason == ReasonExecutorBusy)
+	return !anew && st.State == Blocked && st.recheck > w.now.Boot && st.TriedSince != 0
 }
 
 // conditions evaluates when and the operation's prerequisites. False: the step goes no further now. Unknown is never taken for
@@ -316,38 +327,6 @@ func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
 	}
 }
 
-// inputs fills parameters from outputs of earlier steps. The result is checked like any argument, and chooses its variant anew.
-func (w *work) inputs(wf *Workflow, i int) (args, call Values, fault string) {
-	spec := &wf.Plan.Steps[i]
-	if len(spec.InputFrom) == 0 {
-		return nil, spec.Call, ""
-	}
-	given := make(Values, len(spec.Call)+len(spec.InputFrom))
-	maps.Copy(given, spec.Call)
-	for _, param := range slices.Sorted(maps.Keys(spec.InputFrom)) {
-		v, av := wf.output(spec.InputFrom[param])
-		if av != condition.Fresh {
-			return nil, nil, fmt.Sprintf("%s: %s is %s", param, spec.InputFrom[param], av)
-		}
-		given[param] = v
-	}
-	if spec.Target == OnCloud {
-		if !sendable(given, 1) {
-			return nil, nil, "the inputs are larger than a message may be"
-		}
-		return nil, given, ""
-	}
-	res, faults := w.cat.Resolve(spec.Method, given)
-	if len(faults) > 0 {
-		parts := make([]string, len(faults))
-		for k, f := range faults {
-			parts[k] = f.Path + ": " + f.Message
-		}
-		return nil, nil, strings.Join(parts, "; ")
-	}
-	return res.Args, res.Call, w.reground(wf, i, res.Operation)
-}
-
 // sendable says whether a value fits the limits of a message. An executor's output has only those of its socket.
 // Source: docs/contract.md, limits (strings 8 KiB, 1,024 elements, 256 members, nesting 16 with the envelope).
 func sendable(v condition.Value, depth int) bool {
@@ -367,30 +346,6 @@ func sendable(v condition.Value, depth int) bool {
 		}
 	}
 	return true
-}
-
-// reground takes over the variant that the inputs chose. What the plan was accepted for has to stay true: its resources, and the
-// effects that it named.
-func (w *work) reground(wf *Workflow, i int, op catalog.Operation) (fault string) {
-	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
-	if !slices.Equal(op.Resources, spec.Resources) {
-		return "the inputs change which resources the operation needs"
-	}
-	facts := FactsOf(op)
-	st.Op, st.dirty = &facts, true
-	if spec.Named {
-		for _, id := range spec.Effects {
-			if !slices.Contains(op.AllEffects(), id) {
-				return "with these inputs the operation does not bring about " + string(id)
-			}
-		}
-		return ""
-	}
-	st.Effects = nil
-	for _, id := range EffectsOf(op) {
-		st.Effects = append(st.Effects, Effect{ID: id, State: EffectBound})
-	}
-	return ""
 }
 
 // take1 says whether the resources are free for the step, and keeps its place in the queue where they are not.
@@ -413,7 +368,7 @@ func (w *work) take1(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bo
 	return false
 }
 
-// askRest: somebody needs what a task holds whose step has ended: look whether it rests by now.
+// askRest: somebody needs what a task holds whose step has ended: ask, and look whether it rests by now.
 func (w *work) askRest(task TaskID) {
 	a := w.peekAttempt(task)
 	if a == nil || a.next > w.now.Boot {
@@ -423,78 +378,16 @@ func (w *work) askRest(task TaskID) {
 	if st := &w.peek(id).Steps[a.Step]; st.Task == task && !st.State.Terminal() {
 		return
 	}
-	_, a = w.attempt(task)
-	w.readRest(a)
-}
-
-// holdsAlready says that the step is not to be dispatched now: because its effects hold (then it is satisfied), or because that
-// is still being read. It waits for the answer at most the ack deadline; what stays unknown is dispatched.
-func (w *work) holdsAlready(wf *Workflow, i int, args Values) bool {
-	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
-	if st.Checked || !w.mayHold(spec, st) {
-		return false
-	}
-	if args == nil {
-		args = spec.Args
-	}
-	truth := condition.True
-	proofs := make([][]Evidence, len(st.Effects))
-	var need []catalog.ContextKey
-	for e := range st.Effects {
-		v := view{w: w, args: args}
-		truth = and(truth, v.eval(*w.cat.Effects[st.Effects[e].ID].Holds))
-		proofs[e], need = v.proof, append(need, v.need...)
-	}
-	if truth == condition.True {
-		w.satisfy(wf, i, proofs)
-		return true
-	}
-	if truth == condition.False || w.unavailable(need) {
-		st.Checked, st.dirty = true, true
-		return false
-	}
-	if st.State == Blocked {
-		w.move(wf, i, Queued, ReasonNone)
-	}
-	if st.Due == 0 {
-		st.Due = w.now.Boot + Instant(w.ackMS(spec))
-	}
-	if st.recheck <= w.now.Boot {
-		w.read(need...)
-		st.recheck = w.now.Boot + rereadMS
-		w.touched = true
-	}
-	return true
-}
-
-func (w *work) mayHold(spec *StepSpec, st *Step) bool {
-	if len(st.Effects) == 0 || len(spec.Stops) > 0 || spec.Op.HasOutput {
-		return false
-	}
-	return !slices.ContainsFunc(st.Effects, func(e Effect) bool { return e.ID == "" || w.cat.Effects[e.ID].Holds == nil })
-}
-
-func (w *work) unavailable(keys []catalog.ContextKey) bool {
-	return slices.ContainsFunc(keys, func(k catalog.ContextKey) bool { v, ok := w.known(k); return ok && !v.Available })
-}
-
-func (w *work) satisfy(wf *Workflow, i int, proofs [][]Evidence) {
-	for e := range proofs {
-		for _, p := range proofs[e] {
-			w.keepAt(wf, i, e, p)
-		}
-		w.setEffect(wf, i, e, EffectObserved)
-	}
-	wf.Steps[i].Done = w.now.Boot
-	w.move(wf, i, Satisfied, ReasonNone)
-	w.ch.Must = true
+	wf, a := w.attempt(task)
+	w.probe(wf, a) // its end may have been told while nobody listened
+	w.readRest(wf, a)
 }
 
 // dispatch commits the intent to call. The call itself follows the commit; that of a read or a stop need not wait for it.
 func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog.ResourceID]TaskID) {
 	spec := &wf.Plan.Steps[i]
 	a := w.newAttempt(wf, i)
-	a.Service, a.Args, a.Resources = spec.Op.Service, args, spec.Resources
+	a.Service, a.Args, a.Resources, a.Disturbed = spec.Op.Service, args, spec.Resources, w.inUse(spec.Resources)
 	a.Instance = w.serviceOf(a.Service).Instance
 	claim(spec.Resources, busy, a.Task)
 	w.move(wf, i, Dispatching, ReasonNone)

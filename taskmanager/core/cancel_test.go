@@ -194,3 +194,178 @@ func TestSupersededControl(t *testing.T) {
 		t.Fatalf("an older control: %+v", a)
 	}
 }
+
+func TestAnswerToATaskThatIsBeingStopped(t *testing.T) {
+	const screen = `[{"cloud_step_id":"step_1","taskMethod":"setScreen","params":{"brightness":50}}]`
+	for _, tc := range []struct {
+		name string
+		ev   core.TaskAnswered
+	}{
+		{"it refuses", core.TaskAnswered{Reason: core.ReasonExecutorRefused}},
+		{"it was never sent", core.TaskAnswered{NotSent: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.submit(screen)
+			task := r.last().Task
+			r.do(cancel("wf_1"))
+			r.want("step_1", "cancelling")
+			tc.ev.Task = task
+			r.do(tc.ev)
+			r.want("step_1", "cancelled/user_cancelled")
+			r.offer("wf_2", "pl_2", screen)
+			if n := len(r.dispatches()); n != 2 {
+				t.Fatalf("%d dispatches: the screen is not free", n)
+			}
+		})
+	}
+}
+
+func TestAStopIsRefusedForATaskThatNeverBegan(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(cancel("wf_1"))
+	if count[core.Query](r) == 0 {
+		t.Fatal("a call that may be on its way has to be sealed")
+	}
+	r.do(core.StopAnswered{Task: task, Refused: true, Reason: "task_unknown"})
+	r.want("step_1", "cancelling") // it was never accepted: there is nothing to go on
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"})
+	r.want("step_1", "cancelled/user_cancelled")
+}
+
+func TestARefusedStopIsNoRest(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.do(core.StopAnswered{Task: task, Refused: true})
+	for range 10 { // it waits at a door
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	if a := r.wf("wf_1").Attempts[0]; a.State != core.Live {
+		t.Fatalf("the task is %s: it goes on, and will move", a.State)
+	}
+}
+
+func TestForgottenAfterARefusedStopIsNeverSentAgain(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setVolume","params":{"level":60}},{"cloud_step_id":"step_2","taskMethod":"startVitalSign"}]`)
+	task := r.dispatches()[0].Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.ControlReceived{Head: core.Head{Msg: "c", Hash: "h"}, Verb: "cancel", Scope: "step", Target: "wf_1/step_1"})
+	r.do(core.StopAnswered{Task: task, Refused: true})
+	r.want("step_1", "running/cancel_refused")
+	r.up("run-2")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-2"})
+	r.want("step_1", "cancelled")
+	r.pass(600_000)
+	for _, d := range r.dispatches()[2:] {
+		if d.Method == "setVolume" {
+			t.Fatal("dispatched after its cancel")
+		}
+	}
+}
+
+func TestACallOnItsWayIsNotAtRest(t *testing.T) {
+	rest := func(r *rig) {
+		for range 8 {
+			r.read("movement.is_moving", false)
+			r.pass(500)
+		}
+	}
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(cancel("wf_1"))
+	rest(r)
+	r.want("step_1", "cancelling") // the call may still arrive, and the wheels begin to turn
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true})
+	rest(r)
+	r.want("step_1", "cancelled/user_cancelled")
+}
+
+func TestStopAndDispatchInOneDecision(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.do(core.ExecutorDown{Service: "home"})
+	r.offer("wf_1", "pl_1", toKitchen)
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"stopMovement"}]`)
+	r.log = nil
+	r.up("run-1") // both may go now, and the second is a stop of what the first would begin
+	for _, d := range r.dispatches() {
+		if d.Method == "setMoveTo" {
+			t.Fatal("dispatched what the same decision stops")
+		}
+	}
+	r.want("step_1", "cancelled/user_cancelled")
+}
+
+func TestCancelAllStopsWhatAnEndedPlanLeftRunning(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("cleaning.started", task, nil)
+	r.wantWorkflow(core.WfCompleted) // and the air is cleaned for an hour
+	all := core.ControlReceived{Head: core.Head{Msg: "c1", Hash: "h"}, Verb: "cancel", Scope: "all"}
+	if got := core.UrgentStops(r.s, all); len(got) != 1 {
+		t.Fatalf("urgent stops %+v", got)
+	}
+	if a := r.do(all).Answers[0]; len(a.Stopping) != 1 || count[core.Stop](r) != 1 {
+		t.Fatalf("answer %+v, %d stops", a, count[core.Stop](r))
+	}
+	if r.s.Tombs["wf_1"] != core.ReasonNone {
+		t.Fatal("a tombstone for a plan that had ended")
+	}
+}
+
+func TestUrgentStopsOfASpokenStop(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	ev := r.planEvent("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"stopMovement"}]`)
+	if got := core.UrgentStops(r.s, ev); len(got) != 1 || got[0].(core.Stop).Task != task {
+		t.Fatalf("urgent stops %+v", got)
+	}
+	later := r.planEvent("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},{"cloud_step_id":"step_2","taskMethod":"stopMovement","depends_on":["step_1"]}]`)
+	if core.StopsSomething(later) || len(core.UrgentStops(r.s, later)) != 0 {
+		t.Fatal("a stop that waits for something is not urgent")
+	}
+	r.do(cancel("wf_2"))
+	if got := core.UrgentStops(r.s, ev); len(got) != 0 {
+		t.Fatalf("a plan that is refused stops %+v", got)
+	}
+}
+
+func TestAStopThatIsNeverConfirmedIsNotForgotten(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`) // nothing shows that it rests
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.do(core.ExecutorDown{Service: "home"})
+	r.up("run-1")
+	r.pass(60_000)
+	r.want("step_1", "cancelled/cancel_unconfirmed")
+	r.log = nil
+	r.pass(120_000)
+	if n := count[core.Query](r); n < 5 || n > 20 {
+		t.Fatalf("%d questions in two minutes, want some six a minute", n)
+	}
+	if r.ch.Must {
+		t.Fatal("asking again writes to the disk")
+	}
+	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Ended: &core.TaskEnded{Outcome: core.OutcomeCancelled}})
+	if at := r.s.NextWake(); at != 0 {
+		t.Fatalf("it wakes at %d for nothing", at)
+	}
+}

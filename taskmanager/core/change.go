@@ -22,6 +22,8 @@ type Change struct {
 	services map[ServiceID]Service
 	gone     []ServiceID
 	tombs    map[WorkflowID]Reason
+	used     map[catalog.ResourceID]Sample
+	foreign  map[catalog.ResourceID]Sample
 	forget   bool // all context values are missing from now on
 }
 

@@ -11,6 +11,9 @@ import (
 // maxSamples bounds the equal readings kept of one value. Source: stability windows of up to 3 s with a look each 500 ms.
 const maxSamples = 16
 
+// sampleGapMS is how close together samples are kept: sixteen of them reach over 3.75 s.
+const sampleGapMS = 250
+
 func (w *work) known(key catalog.ContextKey) (Known, bool) {
 	if k, ok := w.ch.known[key]; ok {
 		return k, true
@@ -63,7 +66,7 @@ func (w *work) learn(decl catalog.Key, source string, v ContextValue) {
 	if v.Available {
 		s := Sample{At: w.now.Boot, Seq: w.seq}
 		if old.Available && old.Source == source && old.Class == k.Class && condition.Equal(old.Value, v.Value) {
-			k.Samples = append(slices.Clone(old.Samples[max(0, len(old.Samples)-maxSamples+1):]), s)
+			k.Samples = append(thinned(old.Samples), s)
 		} else {
 			k.Samples = []Sample{s}
 		}
@@ -72,6 +75,15 @@ func (w *work) learn(decl catalog.Key, source string, v ContextValue) {
 		w.ch.known = map[catalog.ContextKey]Known{}
 	}
 	w.ch.known[v.Key] = k
+}
+
+// thinned makes room for one more sample. However often a source speaks, what is kept reaches back over the longest stability:
+// the newest sample goes where the one before it is closer than sampleGapMS.
+func thinned(old []Sample) []Sample {
+	if n := len(old); n >= 2 && old[n-1].At-old[n-2].At < sampleGapMS {
+		old = old[:n-1]
+	}
+	return slices.Clone(old[max(0, len(old)-maxSamples+1):])
 }
 
 // look holds the present context against one attempt: its evidence, and whether it has come to rest.

@@ -73,22 +73,12 @@ func (w *work) observed(ev Observed) {
 	switch ev.Event {
 	case "external_start", "external_stop":
 		w.disturb(ev.Resource)
+		w.foreign(ev.Resource, ev.Event == "external_start")
 	case "pui.cancelled":
 		w.buttonCancel()
 	}
 	for _, r := range w.listening() {
 		w.weigh(r, ev, false)
-	}
-}
-
-// disturb marks the windows of a resource: from now on an event without a task id proves nothing for them.
-func (w *work) disturb(res catalog.ResourceID) {
-	for _, r := range w.listening() {
-		a := &w.peek(r.wf).Attempts[r.at]
-		if !a.Disturbed && (res == "" || slices.Contains(a.Resources, res)) {
-			a = &w.wf(r.wf).Attempts[r.at]
-			a.Disturbed, a.dirty, w.touched = true, true, true
-		}
 	}
 }
 
@@ -151,6 +141,9 @@ func (w *work) correlates(wf *Workflow, a *Attempt, ev Observed) string {
 	case ev.Task != "" || a.Disturbed:
 		return ""
 	case ev.Resource != "" && slices.Contains(a.Resources, ev.Resource):
+		if last := w.lastUse(a.Resources); last.Seq > 0 && w.now.Boot-last.At < afterglowMS {
+			return "" // it may be the last word of the task before
+		}
 		return byWindow
 	case ev.Resource == "" && len(a.Resources) == 0 && w.alone(wf, a):
 		return byWindow
@@ -307,7 +300,11 @@ func (w *work) tryEffect(wf *Workflow, i, e int, a *Attempt) bool {
 		return false
 	}
 	v := view{w: w, args: wf.args(i, a), after: a.Seq, accept: p.confidence.Accept, kept: wf.Steps[i].Effects[e].Evidence}
+	v.foreign = a.Disturbed && !slices.ContainsFunc(v.kept, func(ev Evidence) bool { return ev.By == byTask && !ev.Against })
 	truth := v.eval(p.expr)
+	if truth != condition.True {
+		truth = w.standsIn(wf, i, e, a, &v)
+	}
 	if truth == condition.True {
 		for _, ev := range v.proof {
 			w.keepAt(wf, i, e, ev)
@@ -320,6 +317,25 @@ func (w *work) tryEffect(wf *Workflow, i, e int, a *Attempt) bool {
 		w.watch(wf, i, v)
 	}
 	return false
+}
+
+// standsIn: the event of a task whose end only a Query told is lost for good. What the effect makes true may stand in for it, read
+// now, where nothing else can have made it so.
+func (w *work) standsIn(wf *Workflow, i, e int, a *Attempt, v *view) condition.Truth {
+	effect := w.cat.Effects[wf.Steps[i].Effects[e].ID]
+	if !a.Recovered || a.Disturbed || effect.Holds == nil {
+		return condition.Unknown
+	}
+	h := view{w: w, args: v.args, after: a.Seq, accept: v.accept}
+	truth := h.eval(*effect.Holds)
+	v.need = append(v.need, h.need...)
+	if truth == condition.True {
+		v.proof = h.proof
+		for k := range v.proof {
+			v.proof[k].Recovered = true
+		}
+	}
+	return truth
 }
 
 func (w *work) keepAt(wf *Workflow, i, e int, ev Evidence) {
@@ -345,120 +361,4 @@ func (w *work) watch(wf *Workflow, i int, v view) {
 	w.read(v.need...)
 	st.recheck = w.now.Boot + rereadMS
 	w.touched = true
-}
-
-// view evaluates an expression at one moment.
-type view struct {
-	w      *work
-	args   Values
-	after  int64           // samples must be younger; 0: any
-	accept []catalog.Class // nil: any but echo
-	kept   []Evidence
-	n      int
-
-	need  []catalog.ContextKey // values that must be read (again)
-	proof []Evidence           // context values that were accepted
-	half  bool                 // an event leaf already holds: the rest is worth reading for
-}
-
-func (v *view) eval(x catalog.Expr) condition.Truth {
-	switch {
-	case x.Leaf != nil:
-		leaf := v.n
-		v.n++
-		return v.leaf(leaf, *x.Leaf)
-	case len(x.All) > 0:
-		out := condition.True
-		for _, sub := range x.All {
-			out = and(out, v.eval(sub))
-		}
-		return out
-	case len(x.Any) > 0:
-		out := condition.False
-		for _, sub := range x.Any {
-			out = or(out, v.eval(sub))
-		}
-		return out
-	}
-	return condition.Unknown
-}
-
-func and(a, b condition.Truth) condition.Truth {
-	switch {
-	case a == condition.False || b == condition.False:
-		return condition.False
-	case a == condition.Unknown || b == condition.Unknown:
-		return condition.Unknown
-	}
-	return condition.True
-}
-
-func or(a, b condition.Truth) condition.Truth {
-	switch {
-	case a == condition.True || b == condition.True:
-		return condition.True
-	case a == condition.Unknown || b == condition.Unknown:
-		return condition.Unknown
-	}
-	return condition.False
-}
-
-func (v *view) leaf(n int, l catalog.Leaf) condition.Truth {
-	if l.Event != "" {
-		if hasLeaf(v.kept, n) {
-			v.half = true
-			return condition.True
-		}
-		return condition.Unknown
-	}
-	return v.context(n, l)
-}
-
-// context evaluates one context leaf: fresh, younger than after, from an accepted class, compared, stable.
-func (v *view) context(n int, l catalog.Leaf) condition.Truth {
-	k, known := v.w.known(l.Context)
-	decl := v.w.cat.Context[l.Context]
-	maxAge := Instant(l.MaxAgeMS)
-	if maxAge == 0 {
-		maxAge = Instant(decl.MaxAgeMS)
-	}
-	v.need = append(v.need, l.Context)
-	if !known || !k.Available || len(k.Samples) == 0 {
-		return condition.Unknown
-	}
-	now, last := v.w.now.Boot, k.Samples[len(k.Samples)-1]
-	if now-last.At > maxAge || last.Seq <= v.after || !v.accepts(k.Class) {
-		return condition.Unknown
-	}
-	want, ok := catalog.Ref(l.Value, v.args)
-	if !ok {
-		return condition.Unknown
-	}
-	if t := condition.Compare(l.Op, k.Value, want); t != condition.True {
-		return t
-	}
-	if !stable(k.Samples, now-maxAge, v.after, Instant(l.StableForMS)) {
-		return condition.Unknown
-	}
-	v.need = v.need[:len(v.need)-1]
-	v.proof = append(v.proof, Evidence{Leaf: n, Key: l.Context, Value: k.Value, Source: k.Source, Class: k.Class, Seq: last.Seq, At: last.At, AgeMS: int64(now - last.At), By: byWindow})
-	return condition.True
-}
-
-func (v *view) accepts(c catalog.Class) bool {
-	if v.accept == nil {
-		return c != catalog.Echo
-	}
-	return slices.Contains(v.accept, c)
-}
-
-// stable: the first and the last sample are at least that far apart, none older than the oldest that counts.
-func stable(samples []Sample, oldest Instant, after int64, stableFor Instant) bool {
-	last := samples[len(samples)-1]
-	for _, s := range samples {
-		if s.At >= oldest && s.Seq > after {
-			return last.At-s.At >= stableFor
-		}
-	}
-	return false
 }

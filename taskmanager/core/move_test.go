@@ -206,3 +206,216 @@ func TestKnownNotRunIsDispatchedAgain(t *testing.T) {
 		})
 	}
 }
+
+func TestSatisfiedNeedsAReadingSinceTheLastTask(t *testing.T) {
+	r := newRig(t)
+	r.read("mode.manner", false)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setScreen","params":{"on":true,"brightness":90}},{"cloud_step_id":"step_2","taskMethod":"setScreen","params":{"on":false},"depends_on":["step_1"]}]`)
+	r.read("display.brightness", 0.0) // still dark when the call has just gone
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("display.changed", task, core.Values{"on": true, "brightness": 90.0})
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+	r.want("step_1", "completed", "step_2", "queued") // that it is dark was read before it was lit
+	r.read("display.brightness", 90.0)
+	r.want("step_2", "dispatching")
+}
+
+func TestSatisfiedOnlyByItsClass(t *testing.T) {
+	r := newRig(t)
+	r.submit(toKitchen)
+	for range 4 {
+		for k, v := range map[catalog.ContextKey]any{"movement.location": "kitchen", "movement.is_moving": false} {
+			r.do(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: k, Value: v, Class: catalog.SamePath, Available: true}}})
+		}
+		r.pass(500)
+	}
+	r.want("step_1", "queued") // what the executor itself says of the place is no reading of a sensor
+}
+
+func TestExternalMotion(t *testing.T) {
+	external := func(r *rig, name string) {
+		r.do(core.Observed{Event: catalog.EventName(name), Resource: "cleaner", Source: "home"})
+	}
+	const clean = `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"}]`
+	for _, tc := range []struct {
+		name string
+		do   func(r *rig)
+		want string
+	}{
+		{"what somebody else does satisfies nothing", func(r *rig) {
+			external(r, "external_start")
+			r.read("cleaning.is_running", true)
+			r.submit(clean)
+		}, "dispatching"},
+		{"nor does it prove what was dispatched meanwhile", func(r *rig) {
+			external(r, "external_start")
+			r.submit(clean)
+			task := r.last().Task
+			r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+			r.read("cleaning.is_running", true)
+		}, "verifying"},
+		{"nor what it broke into", func(r *rig) {
+			r.submit(clean)
+			task := r.last().Task
+			r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+			external(r, "external_start")
+			r.read("cleaning.is_running", true)
+		}, "verifying"},
+		{"an event that names the task does", func(r *rig) {
+			external(r, "external_start")
+			r.submit(clean)
+			task := r.last().Task
+			r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+			r.event("cleaning.started", task, nil)
+		}, "completed"},
+		{"once it has ended, all counts again", func(r *rig) {
+			external(r, "external_start")
+			external(r, "external_stop")
+			r.read("cleaning.is_running", true)
+			r.submit(clean)
+		}, "satisfied"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			tc.do(r)
+			r.want("step_1", tc.want)
+		})
+	}
+}
+
+func TestLastWordOfTheTaskBefore(t *testing.T) {
+	for _, tc := range []struct {
+		after int64
+		want  string
+	}{{10, "running"}, {2_000, "completed"}} {
+		r := newRig(t)
+		r.offer("wf_0", "pl_0", `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","required_effects":["air_cleaning_completed"]}]`)
+		first := r.last().Task
+		r.do(core.TaskAnswered{Task: first, Accepted: true, Instance: "run-1"})
+		r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","required_effects":["air_cleaning_completed"]}]`)
+		r.do(core.TaskEnded{Task: first, Outcome: core.OutcomeFailed})
+		second := r.last().Task
+		r.do(core.TaskAnswered{Task: second, Accepted: true, Instance: "run-1"})
+		r.pass(tc.after)
+		r.event("cleaning.completed", "", nil) // of a source that names no task
+		r.want("step_1", tc.want)
+	}
+}
+
+func TestDoneKeepsThePlaceUntilItIsProven(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	first := r.last().Task
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]`)
+	r.do(core.TaskAnswered{Task: first, Accepted: true, Instance: "run-1"})
+	r.event("movement.arrived", first, core.Values{"room_id": "kitchen"})
+	r.do(core.TaskEnded{Task: first, Outcome: core.OutcomeDone})
+	r.elsewhere()
+	if n := len(r.dispatches()); n != 1 {
+		t.Fatalf("%d dispatches: moved on before it was proven that it had arrived", n)
+	}
+	r.settleAt("movement.location", "kitchen")
+	r.read("battery.level", 80.0)
+	r.want("step_1", "completed")
+	if n := len(r.dispatches()); n != 2 {
+		t.Fatalf("%d dispatches after the proof, want 2", n)
+	}
+}
+
+func TestFrequentSignalsAreStableToo(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("movement.arrived", task, core.Values{"room_id": "kitchen"})
+	for range 30 { // twenty a second
+		r.read("movement.location", "kitchen")
+		r.pass(50)
+	}
+	r.want("step_1", "completed")
+}
+
+func TestACallThatNobodyTakesIsTriedForABoundedTime(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer func(task core.TaskID) []core.Event
+		within int64
+		want   string
+		calls  int // at most
+	}{
+		{"always busy", func(task core.TaskID) []core.Event {
+			return []core.Event{core.TaskAnswered{Task: task, NotSent: true, Reason: core.ReasonExecutorBusy}}
+		}, 61_000, "failed/executor_busy", 125},
+		{"always lost, and known not to have run", func(task core.TaskID) []core.Event {
+			return []core.Event{core.TaskAnswered{Task: task, Unknown: true}, core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"}}
+		}, 181_000, "failed/outcome_unknown", 370},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.elsewhere()
+			r.submit(toKitchen)
+			for end := r.now.Boot + core.Instant(tc.within); r.now.Boot < end && !r.step("step_1").State.Terminal(); {
+				at := r.now.Boot
+				for n := 0; r.step("step_1").State == core.Dispatching; n++ {
+					if n > 2 {
+						t.Fatal("dispatched again and again in one moment")
+					}
+					r.do(tc.answer(r.last().Task)...)
+				}
+				r.pass(100)
+				if at%30_000 == 0 {
+					r.idle()
+				}
+				r.elsewhere()
+			}
+			r.want("step_1", tc.want)
+			if n := len(r.dispatches()); n > tc.calls {
+				t.Fatalf("%d dispatches, want at most %d", n, tc.calls)
+			}
+		})
+	}
+}
+
+func TestLaterPlanDoesNotOvertake(t *testing.T) {
+	r := newRig(t)
+	r.read("movement.location", "kitchen")
+	r.submit(toKitchen) // whether the robot still moves has to be read first
+	r.want("step_1", "queued")
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]`)
+	if n := len(r.dispatches()); n != 0 {
+		t.Fatalf("the later plan moved first: %+v", r.dispatches())
+	}
+	r.read("movement.is_moving", true)
+	if d := r.last(); d.Params["position"] != "kitchen" {
+		t.Fatalf("dispatched %+v first", d)
+	}
+}
+
+func TestDoneMeansAccepted(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","wait_policy":"submitted"},{"cloud_step_id":"step_2","taskMethod":"getAirQuality","depends_on":["step_1"]}]`)
+	r.do(core.TaskEnded{Task: r.last().Task, Outcome: core.OutcomeDone}) // its answer is still on the way
+	r.want("step_1", "verifying", "step_2", "dispatching")
+}
+
+func TestForeignWordOnACloudStep(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"}]`)
+	r.do(core.TaskEnded{Task: r.sent(core.MsgStepDue)[0].Task, Outcome: core.OutcomeDone})
+	r.want("step_1", "running")
+}
+
+func TestMovesOfAProofAreNotMovesOfItsStep(t *testing.T) {
+	r := newRig(t)
+	c := r.do(r.planEvent("wf_1", "pl_1", `[{"cloud_step_id":"step_1","taskMethod":"setVolume","params":{"level":60}}]`))
+	task := r.last().Task
+	c.Moves = append(c.Moves, r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeFailed}).Moves...)
+	for _, mv := range c.Moves {
+		if mv.Step != "" && mv.Effect == "" && core.StepState(mv.To) == core.StepState(core.EffectExpired) {
+			t.Fatalf("the step seems to become expired: %+v", mv)
+		}
+	}
+}

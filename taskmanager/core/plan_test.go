@@ -329,3 +329,18 @@ func TestInputsTooLargeForAMessage(t *testing.T) {
 		t.Fatalf("%d step_due, want the first alone", n)
 	}
 }
+
+func TestSameStepResultSameAnswer(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"}]`)
+	ev := core.StepResult{Head: core.Head{Msg: "m1", Hash: "h"}, Step: "step_1", Task: r.sent(core.MsgStepDue)[0].Task, Done: true}
+	first := *r.do(ev).Answers[0]
+	ev.Before, ev.HashThen = &first, "h"
+	if again := r.do(ev).Answers[0]; !again.Accepted {
+		t.Fatalf("the same result again: %+v, first %+v", again, first)
+	}
+	ev.HashThen = "other"
+	if other := r.do(ev).Answers[0]; other.Accepted || other.Reason != core.ReasonIDReused {
+		t.Fatalf("other content: %+v", other)
+	}
+}

@@ -13,7 +13,9 @@ import (
 // then moves on whatever can. It never changes cur; a refused event is an answer in the change, and changes nothing else.
 func Reduce(cur *State, now Now, events []Event) Change {
 	w := newWork(cur, now)
-	w.due()
+	if cur.Device.BootID == now.BootID {
+		w.due() // the instants of another boot mean nothing before Started has moved them into this one
+	}
 	for i, ev := range events {
 		w.seq = now.Seq + int64(i)
 		w.touched = false
@@ -184,10 +186,18 @@ func (w *work) expireEffects(wf *Workflow, i int) {
 	}
 }
 
+// name is what those who watch see: the proof of an operation without an effect has one too, or its moves would read as its step's.
+func (e *Effect) name() string {
+	if e.ID == "" {
+		return "done_evidence"
+	}
+	return string(e.ID)
+}
+
 func (w *work) setEffect(wf *Workflow, i, e int, to EffectState) {
 	st := &wf.Steps[i]
 	st.Effects = slices.Clone(st.Effects)
-	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, Effect: string(st.Effects[e].ID), From: string(st.Effects[e].State), To: string(to), Task: st.Task})
+	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, Effect: st.Effects[e].name(), From: string(st.Effects[e].State), To: string(to), Task: st.Task})
 	st.Effects[e].State = to
 	st.dirty, w.touched = true, true
 }

@@ -32,13 +32,18 @@ func (w *work) started(ev Started) {
 // everyone lists the workflows that are open or still hold something, by rank.
 func (w *work) everyone() []WorkflowID {
 	var ids []WorkflowID
-	for id, wf := range w.cur.Workflows {
-		if !wf.State.Terminal() || wf.holdsAny() {
+	for id := range w.cur.Workflows {
+		if wf := w.peek(id); !wf.State.Terminal() || wf.holdsAny() {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range w.ids { // those that this very batch brought
+		if w.cur.Workflows[id] == nil {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, func(a, b WorkflowID) int {
-		return cmp.Or(byRank(w.cur.Workflows[a], w.cur.Workflows[b]), cmp.Compare(a, b))
+		return cmp.Or(byRank(w.peek(a), w.peek(b)), cmp.Compare(a, b))
 	})
 	return ids
 }
@@ -61,7 +66,9 @@ func (wf *Workflow) rebase(by Instant) {
 	move := func(ts ...*Instant) {
 		for _, t := range ts {
 			if *t != 0 {
-				*t += by
+				if *t += by; *t == 0 {
+					*t = 1 // 0 means that there is no such moment: what hangs on it would never happen
+				}
 			}
 		}
 	}
@@ -69,7 +76,7 @@ func (wf *Workflow) rebase(by Instant) {
 	wf.dirty = true
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
-		move(&st.Since, &st.Due, &st.RunDue, &st.Accepted, &st.Released, &st.Done, &st.Ended)
+		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended)
 		st.recheck, st.dirty = 0, true
 	}
 	for i := range wf.Attempts {

@@ -199,3 +199,179 @@ func TestAcceptedAndThenUnknownIsNotTakenForNotRun(t *testing.T) {
 		t.Fatalf("%d dispatches: a task that was accepted may have moved", n)
 	}
 }
+
+func TestInstantsOfAnotherBootFireNothing(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},
+	 {"cloud_step_id":"step_2","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":30000}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("air.measured", task, core.Values{"pm25": 3.0, "grade": "good"})
+	r.now.Boot, r.now.BootID, r.now.Trusted = r.now.Boot+500_000, "boot-2", false // it starts late in a boot without a clock
+	r.restart("run-1")
+	r.want("step_2", "waiting")
+	r.pass(29_000)
+	r.want("step_2", "waiting")
+	r.pass(2_000)
+	r.want("step_2", "dispatching")
+}
+
+func TestNoInstantBecomesNever(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},
+	 {"cloud_step_id":"step_2","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":30000}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("air.measured", task, core.Values{"pm25": 3.0, "grade": "good"})
+	r.now.WallMS += 31_000
+	r.now.Boot, r.now.BootID = 1_000, "boot-2" // the delay ended in the very moment 0 of this boot
+	r.restart("run-1")
+	r.pass(10)
+	r.want("step_2", "dispatching")
+}
+
+func TestHumanPacedIsBoundByNothing(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.restart("run-1")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"})
+	r.log = nil
+	r.pass(600_000)
+	r.want("step_1", "running") // the person takes their time
+	if n := count[core.Query](r); n < 5 || n > 11 {
+		t.Fatalf("%d questions in ten minutes: an end that was lost has to be found, at leisure", n)
+	}
+}
+
+func TestLostTaskWithoutASensorIsGivenUpWithItsService(t *testing.T) {
+	const screen = `[{"cloud_step_id":"step_1","taskMethod":"setScreen","params":{"brightness":50},"timeout_ms":1000}]`
+	r := newRig(t)
+	r.submit(screen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.pass(20_000)
+	r.want("step_1", "timed_out")
+	r.up("run-2")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-2"})
+	r.offer("wf_2", "pl_2", screen)
+	if n := len(r.dispatches()); n != 2 {
+		t.Fatalf("%d dispatches: the screen is taken for ever", n)
+	}
+}
+
+func TestRestOfATaskThatWasOnlyLost(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	for range 8 { // it sets out slowly
+		r.read("cleaning.is_running", false)
+		r.pass(500)
+	}
+	r.event("cleaning.started", task, nil)
+	r.read("cleaning.is_running", false)
+	r.want("step_1", "completed")
+	if a := r.wf("wf_1").Attempts[0]; a.State == core.Ended {
+		t.Fatal("standing still before it began is not its end")
+	}
+}
+
+func TestEndOfAnOwnStopOfTheUnknown(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.up("run-2")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-2"}) // it may still move: stop it first
+	if count[core.Stop](r) != 1 {
+		t.Fatal("not stopped")
+	}
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+	r.elsewhere()
+	r.want("step_1", "dispatching")
+}
+
+func TestHoldsStandsInForALostEvent(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.restart("run-1")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Ended: &core.TaskEnded{Outcome: core.OutcomeDone}})
+	for range 4 {
+		r.read("movement.location", "kitchen")
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	r.want("step_1", "completed")
+	for _, ev := range r.step("step_1").Effects[0].Evidence {
+		if !ev.Recovered {
+			t.Fatalf("not marked: %+v", ev)
+		}
+	}
+	r = newRig(t) // said while we listened: then the event is missing, and nothing stands in for it
+	r.elsewhere()
+	r.submit(toKitchen)
+	task = r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+	for range 4 {
+		r.read("movement.location", "kitchen")
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	r.want("step_1", "verifying")
+}
+
+func TestLostEndIsFoundWhenSomebodyNeedsIt(t *testing.T) {
+	r := newRig(t)
+	const screen = `[{"cloud_step_id":"step_1","taskMethod":"setScreen","params":{"brightness":50}}]`
+	r.submit(screen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.offer("wf_2", "pl_2", screen)
+	r.event("display.changed", task, core.Values{"brightness": 50.0})
+	r.want("step_1", "completed") // and that the call has ended was not heard
+	if count[core.Query](r) == 0 {
+		t.Fatal("nobody asks for the task that holds the screen")
+	}
+	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Ended: &core.TaskEnded{Outcome: core.OutcomeDone}})
+	if n := len(r.dispatches()); n != 2 {
+		t.Fatalf("%d dispatches, want 2", n)
+	}
+}
+
+func TestHoldDispatchesNothing(t *testing.T) {
+	r := newRig(t)
+	r.s.Hold = true
+	r.elsewhere()
+	r.submit(toKitchen)
+	r.pass(600_000)
+	if len(r.dispatches()) != 0 {
+		t.Fatal("dispatched")
+	}
+	r.want("step_1", "queued")
+	if why := core.Why(r.s, r.now, r.wf("wf_1"), 0); why[0].Kind != "hold" {
+		t.Fatalf("why: %+v", why)
+	}
+}
+
+func TestNextMark(t *testing.T) {
+	r := newRig(t)
+	if at := r.s.NextMark(r.now.Boot); at != 0 {
+		t.Fatalf("a mark at %d, and nothing waits", at)
+	}
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign","wait_policy":"submitted"},
+	 {"cloud_step_id":"step_2","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":10000000}]`)
+	r.do(core.TaskAnswered{Task: r.last().Task, Accepted: true, Instance: "run-1"})
+	if at := r.s.NextMark(r.now.Boot) - r.now.Boot; at != 200_000 {
+		t.Fatalf("the next mark after %d ms, want 2 %% of what is left", at)
+	}
+	due := r.step("step_2").Due
+	if at := r.s.NextMark(due - 100_000); at != due-40_000 {
+		t.Fatalf("the next mark %d ms before the end, want 40000", due-at)
+	}
+}

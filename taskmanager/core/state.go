@@ -17,11 +17,14 @@ type State struct {
 	Known     map[catalog.ContextKey]Known
 	Services  map[ServiceID]Service
 	Tombs     map[WorkflowID]Reason // cancelled, whether they ever were here or not
+	Hold      bool                  // load and show: nothing is dispatched, and nothing counts as not answered
 
-	cat    *catalog.Catalog
-	order  []WorkflowID          // open workflows by rank
-	active map[TaskID]WorkflowID // attempts that hold something, or whose step may still take their evidence
-	closed []WorkflowID          // terminal workflows in memory, oldest first
+	cat     *catalog.Catalog
+	order   []WorkflowID                  // open workflows by rank
+	active  map[TaskID]WorkflowID         // attempts that hold something, or whose step may still take their evidence
+	used    map[catalog.ResourceID]Sample // when a task last let go of it; memory only, like the readings that it dates
+	foreign map[catalog.ResourceID]Sample // since when something else uses it; memory only
+	closed  []WorkflowID                  // terminal workflows in memory, oldest first
 }
 
 // Device is the durable single row of the whole device.
@@ -64,24 +67,26 @@ type Workflow struct {
 
 // Step is the changing part of a step; it has the same index as its spec.
 type Step struct {
-	ID       StepID    `json:"id"`
-	State    StepState `json:"state"`
-	Reason   Reason    `json:"reason,omitempty"`
-	Detail   string    `json:"detail,omitempty"` // which key, which resource: for people
-	Since    Instant   `json:"since"`
-	Due      Instant   `json:"due,omitempty"`      // the end of what this state may last; 0: nothing bounds it
-	RunDue   Instant   `json:"run_due,omitempty"`  // the end of the step timeout, kept while the outcome is unknown
-	Attempts int64     `json:"attempts,omitempty"` // dispatches so far
-	Task     TaskID    `json:"task,omitempty"`     // of the latest attempt
-	Accepted Instant   `json:"accepted,omitempty"` // the executor accepted it
-	Released Instant   `json:"released,omitempty"` // its wait_event was observed
-	Done     Instant   `json:"done,omitempty"`     // the moment that delays count from
-	Ended    Instant   `json:"ended,omitempty"`
-	Output   Values    `json:"output,omitempty"`
-	Effects  []Effect  `json:"effects,omitempty"`
-	Op       *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
-	Checked  bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
-	Stop     string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
+	ID         StepID    `json:"id"`
+	State      StepState `json:"state"`
+	Reason     Reason    `json:"reason,omitempty"`
+	Detail     string    `json:"detail,omitempty"` // which key, which resource: for people
+	Since      Instant   `json:"since"`
+	Due        Instant   `json:"due,omitempty"`         // the end of what this state may last; 0: nothing bounds it
+	RunDue     Instant   `json:"run_due,omitempty"`     // the end of the step timeout, kept while the outcome is unknown
+	Attempts   int64     `json:"attempts,omitempty"`    // dispatches so far
+	TriedSince Instant   `json:"tried_since,omitempty"` // of the first dispatch in a row that nobody took; its bounds count from there
+	Wish       Reason    `json:"wish,omitempty"`        // why its running task was to be stopped: it is never dispatched again
+	Task       TaskID    `json:"task,omitempty"`        // of the latest attempt
+	Accepted   Instant   `json:"accepted,omitempty"`    // the executor accepted it
+	Released   Instant   `json:"released,omitempty"`    // its wait_event was observed
+	Done       Instant   `json:"done,omitempty"`        // the moment that delays count from
+	Ended      Instant   `json:"ended,omitempty"`
+	Output     Values    `json:"output,omitempty"`
+	Effects    []Effect  `json:"effects,omitempty"`
+	Op         *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
+	Checked    bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
+	Stop       string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
 
 	recheck Instant // when to look at the context again; memory only
 	dirty   bool
@@ -123,6 +128,8 @@ type Attempt struct {
 	Args      Values               `json:"args,omitempty"` // where an input changed the spec's
 	Resources []catalog.ResourceID `json:"resources,omitempty"`
 	Disturbed bool                 `json:"disturbed,omitempty"` // something else used its resources meanwhile
+	Recovered bool                 `json:"recovered,omitempty"` // its end was learnt by a Query, and no event of it
+	Sealed    bool                 `json:"sealed,omitempty"`    // its executor will refuse it, should the call still be on its way
 	StopCalls int                  `json:"stop_calls,omitempty"`
 	StopAt    Instant              `json:"stop_at,omitempty"`
 	StopSeq   int64                `json:"stop_seq,omitempty"`
@@ -165,7 +172,7 @@ func NewState(cat *catalog.Catalog, dev Device) *State {
 	}
 	return &State{
 		Device: dev, Workflows: map[WorkflowID]*Workflow{}, Known: map[catalog.ContextKey]Known{},
-		Services: map[ServiceID]Service{}, Tombs: map[WorkflowID]Reason{}, cat: cat, active: map[TaskID]WorkflowID{},
+		Services: map[ServiceID]Service{}, Tombs: map[WorkflowID]Reason{}, cat: cat, active: map[TaskID]WorkflowID{}, used: map[catalog.ResourceID]Sample{}, foreign: map[catalog.ResourceID]Sample{},
 	}
 }
 
@@ -193,6 +200,8 @@ func (s *State) With(c Change) *State {
 		delete(s.Services, id)
 	}
 	maps.Copy(s.Tombs, c.tombs)
+	maps.Copy(s.used, c.used)
+	maps.Copy(s.foreign, c.foreign)
 	if c.forget {
 		clear(s.Known)
 		maps.Copy(s.Known, c.known)

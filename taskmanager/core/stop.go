@@ -22,7 +22,7 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 	if !a.holds() {
 		return
 	}
-	if a.Cloud {
+	if a.Cloud || w.withdraw(a.Task) {
 		w.end(wf, a, OutcomeCancelled, ReasonUserCancelled)
 		return
 	}
@@ -34,24 +34,34 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 	if spec.Op.Cancel {
 		w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: spec.Method})
 	}
+	if wf.Steps[a.Step].Accepted == 0 {
+		w.ask(a) // the call may still be on its way: what the executor does not know it refuses from now on
+	}
 	w.ch.Must = true
+}
+
+// withdraw takes back a dispatch that this very reduction decided: nothing of it has left.
+func (w *work) withdraw(task TaskID) bool {
+	sent := func(o Output) bool { d, ok := o.(Dispatch); return ok && d.Task == task }
+	n := len(w.ch.Now) + len(w.ch.Outputs)
+	w.ch.Now, w.ch.Outputs = slices.DeleteFunc(w.ch.Now, sent), slices.DeleteFunc(w.ch.Outputs, sent)
+	return len(w.ch.Now)+len(w.ch.Outputs) < n
 }
 
 // stopAgain is due when a stop was not confirmed in its time: call again, three times in all; after that the step is cancelled
 // unconfirmed, while its task keeps its resource until something shows that it rests.
 func (w *work) stopAgain(wf *Workflow, a *Attempt) {
-	spec := &wf.Plan.Steps[a.Step]
 	if a.StopCalls < maxStops && a.StopCalls > 0 {
 		w.stop(wf, a)
-		w.readRest(a)
+		w.readRest(wf, a)
 		return
 	}
 	st := &wf.Steps[a.Step]
 	if st.Task == a.Task && st.State == Cancelling {
 		w.cancelled(wf, a.Step, unconfirmed)
 	}
-	a.next = w.now.Boot + Instant(w.stopMS(spec))
-	w.readRest(a)
+	w.probe(wf, a) // its end may have been told while nobody listened
+	w.readRest(wf, a)
 }
 
 // stopAnswered takes the executor's answer to a stop. A refusal puts the step back: its final result wins.
@@ -61,26 +71,30 @@ func (w *work) stopAnswered(ev StopAnswered) {
 		return
 	}
 	w.touched = true
-	if ev.Refused {
-		st := &wf.Steps[a.Step]
-		if st.Task == a.Task && st.State == Cancelling {
-			a.State, a.next, a.dirty = Live, 0, true
-			w.move(wf, a.Step, Running, ReasonCancelRefused)
-			st.Due = st.RunDue
-			w.ch.Must = true
-		}
+	if !ev.Refused {
+		w.readRest(wf, a)
 		return
 	}
-	w.readRest(a)
+	w.ask(a) // a task that it does not even know is refused a stop too
+	if st := &wf.Steps[a.Step]; st.Task == a.Task && st.State == Cancelling && st.Accepted != 0 {
+		a.State, a.next, a.dirty = Live, 0, true
+		w.move(wf, a.Step, Running, ReasonCancelRefused)
+		st.Due = st.RunDue
+		w.ch.Must = true
+	}
 }
 
 // readRest asks for what shows that the attempt's resources rest.
-func (w *work) readRest(a *Attempt) {
+func (w *work) readRest(wf *Workflow, a *Attempt) {
+	pace := Instant(rereadMS)
+	if wf.Steps[a.Step].State.Terminal() {
+		pace = idleMS
+	}
 	for _, res := range a.Resources {
 		if x := w.cat.Resources[res].AtRest; x != nil {
 			n := 0
 			leaves(*x, &n, func(_ int, l catalog.Leaf) { w.read(l.Context) })
-			a.next = earlier(a.next, w.now.Boot+rereadMS)
+			a.next = earlier(a.next, w.now.Boot+pace)
 		}
 	}
 }
@@ -90,21 +104,26 @@ func (w *work) readRest(a *Attempt) {
 func (w *work) tryRest(r ref) {
 	wf := w.peek(r.wf)
 	a := &wf.Attempts[r.at]
-	after := a.StopSeq
-	if a.StopCalls == 0 {
-		st := &wf.Steps[a.Step]
-		if a.Cloud || a.State == Calling || (st.Task == a.Task && !st.State.Terminal()) {
-			return
-		}
-		after = a.Seq
+	st := &wf.Steps[a.Step]
+	waits := st.Task == a.Task && !st.State.Terminal()
+	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || w.onItsWay(wf, a) {
+		return
 	}
-	if len(a.Resources) == 0 || !w.atRest(a.Resources, after) {
+	after, since := a.StopSeq, a.StopAt
+	if a.StopCalls == 0 {
+		after, since = a.Seq, st.Ended // while it set out it may have stood still too
+	}
+	if !w.atRest(a.Resources, view{w: w, after: after, since: since}) {
+		if !waits && w.atRest(a.Resources, view{w: w, after: after, since: since, hasty: true}) {
+			a = &w.wf(r.wf).Attempts[r.at]
+			a.next = earlier(a.next, w.now.Boot+rereadMS) // it seems to rest: now look closely
+		}
 		return
 	}
 	wf = w.wf(r.wf)
 	a = &wf.Attempts[r.at]
 	w.end(wf, a, OutcomeCancelled, "at_rest")
-	st := &wf.Steps[a.Step]
+	st = &wf.Steps[a.Step]
 	switch {
 	case st.Task != a.Task:
 	case st.State == Cancelling:
@@ -112,6 +131,13 @@ func (w *work) tryRest(r ref) {
 	case st.State == OutcomeUnknown:
 		w.restedUnknown(wf, a.Step)
 	}
+}
+
+// onItsWay says that the call may still reach its executor: nothing was ever heard of the task, and it is not sealed. However
+// still the wheels stand, they may turn in a moment.
+func (w *work) onItsWay(wf *Workflow, a *Attempt) bool {
+	st, op := &wf.Steps[a.Step], wf.Plan.Steps[a.Step].Op
+	return st.Task == a.Task && st.Accepted == 0 && !a.Sealed && op.Probe != catalog.ProbeNone && w.serviceOf(a.Service).Instance == a.Instance
 }
 
 // restedUnknown: the task's outcome is unknown, its end is confirmed. It may be sent again only where the catalog says so and
@@ -122,19 +148,19 @@ func (w *work) restedUnknown(wf *Workflow, i int) {
 		w.fail(wf, i, Failed, ReasonOutcomeUnknown)
 		return
 	}
-	w.move(wf, i, Queued, ReasonNone)
 	st.Checked = false
+	w.tryAgain(wf, i, ReasonOutcomeUnknown, "")
 }
 
-// atRest says whether each of the resources is seen at rest by readings younger than after.
-func (w *work) atRest(resources []catalog.ResourceID, after int64) bool {
+// atRest says whether each of the resources is seen at rest, by readings that v lets count.
+func (w *work) atRest(resources []catalog.ResourceID, v view) bool {
+	v.accept = []catalog.Class{catalog.Independent}
 	for _, res := range resources {
 		x := w.cat.Resources[res].AtRest
 		if x == nil {
 			return false
 		}
-		v := view{w: w, after: after, accept: []catalog.Class{catalog.Independent}}
-		if v.eval(*x) != condition.True {
+		if one := v; one.eval(*x) != condition.True {
 			return false
 		}
 	}
@@ -154,12 +180,13 @@ func (w *work) cancelStep(wf *Workflow, i int, reason Reason) {
 			w.move(wf, i, Cancelled, reason)
 			return
 		}
+		st.Wish = reason
 		w.move(wf, i, Cancelling, reason)
-		w.stop(wf, a)
-		w.readRest(a)
-		if a.Cloud {
+		if w.stop(wf, a); !a.holds() {
 			w.cancelled(wf, i, confirmed)
+			return
 		}
+		w.readRest(wf, a)
 	}
 }
 
@@ -254,21 +281,46 @@ func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason 
 	}
 }
 
+// StopsSomething says whether an event may ask for stops that must not wait.
+func StopsSomething(ev Event) bool {
+	switch ev := ev.(type) {
+	case ControlReceived:
+		return ev.Verb == "cancel"
+	case Observed:
+		return ev.Event == "pui.cancelled"
+	case PlanSubmitted:
+		return slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
+	}
+	return false
+}
+
+// stopsAtOnce: a stop operation that waits for nothing.
+func stopsAtOnce(s StepSpec) bool {
+	return len(s.Stops) > 0 && len(s.Deps) == 0 && s.DelayMS == 0 && s.When == nil
+}
+
 // UrgentStops gives the stops that an event asks for and that must not wait for a commit under way: those of the live tasks that a
-// cancel covers. The event itself is reduced in its turn; a stop called twice is harmless.
+// cancel, the button or a plan with a stop operation covers. The event itself is reduced in its turn; a stop called twice is
+// harmless.
 func UrgentStops(cur *State, ev Event) []Output {
+	if !StopsSomething(ev) {
+		return nil
+	}
 	w := newWork(cur, Now{Boot: cur.Device.Boot})
 	switch ev := ev.(type) {
 	case ControlReceived:
-		if ev.Verb != "cancel" {
-			return nil
-		}
 		w.controlReceived(ev)
 	case Observed:
-		if ev.Event != "pui.cancelled" {
-			return nil
-		}
 		w.buttonCancel()
+	case PlanSubmitted:
+		if ev.Before != nil || ev.Past != nil || w.peek(ev.Plan.Workflow) != nil || w.tombOf(ev.Plan.Workflow) != ReasonNone {
+			return nil // a repeat, or refused
+		}
+		for _, s := range ev.Plan.Steps {
+			if stopsAtOnce(s) {
+				w.stopUsers(s.Stops, "", ReasonUserCancelled)
+			}
+		}
 	}
 	return slices.DeleteFunc(w.ch.Now, func(o Output) bool { _, stop := o.(Stop); return !stop })
 }

@@ -9,10 +9,13 @@ import (
 // taskAnswered takes the executor's answer to a dispatch. A late answer still counts; a second one does not.
 func (w *work) taskAnswered(ev TaskAnswered) {
 	wf, a := w.attempt(ev.Task)
-	if a == nil || (a.State != Calling && a.State != Lost && a.State != Stopping) || a.Instance != "" && a.State == Stopping {
+	if a == nil || a.State == Live || a.State == Ended {
 		return
 	}
 	i := a.Step
+	if a.State == Stopping && wf.Steps[i].Accepted != 0 {
+		return // it was answered before it was stopped
+	}
 	switch {
 	case ev.NotSent:
 		w.notSent(wf, i, a, ev.Reason)
@@ -38,9 +41,11 @@ func (w *work) acceptedBy(wf *Workflow, i int, a *Attempt, instance string) {
 		instance = w.serviceOf(a.Service).Instance
 	}
 	a.Instance, a.dirty, w.touched = instance, true, true
-	if a.State != Stopping {
-		a.State = Live
+	if a.State == Stopping {
+		wf.Steps[i].Accepted, wf.Steps[i].dirty = w.now.Boot, true
+		return // its end is what counts now
 	}
+	a.State = Live
 	if st := &wf.Steps[i]; st.Task == a.Task && (st.State == Dispatching || st.State == OutcomeUnknown) {
 		w.run(wf, i)
 		w.settle(wf, i)
@@ -51,13 +56,17 @@ func (w *work) acceptedBy(wf *Workflow, i int, a *Attempt, instance string) {
 func (w *work) run(wf *Workflow, i int) {
 	st := &wf.Steps[i]
 	w.move(wf, i, Running, ReasonNone)
+	t := wf.Plan.Steps[i].TimeoutMS
+	switch {
+	case t == 0: // a person sets the pace: what bounded the unknown does not bound the task
+		st.RunDue, st.recheck = 0, w.now.Boot+gapMS
+	case st.Accepted == 0:
+		st.RunDue = w.now.Boot + Instant(t)
+	}
 	if st.Accepted == 0 {
 		st.Accepted = w.now.Boot
-		if t := wf.Plan.Steps[i].TimeoutMS; t > 0 {
-			st.RunDue = w.now.Boot + Instant(t)
-		}
 	}
-	st.Due = st.RunDue
+	st.Due, st.TriedSince = st.RunDue, 0
 }
 
 func (w *work) serviceOf(id ServiceID) Service {
@@ -79,8 +88,7 @@ func (w *work) notSent(wf *Workflow, i int, a *Attempt, reason Reason) {
 	}
 	switch st.State {
 	case Dispatching, OutcomeUnknown:
-		w.block(wf, i, orReason(reason, ReasonExecutorUnavail), string(a.Service))
-		st.recheck = w.now.Boot + rereadMS
+		w.tryAgain(wf, i, orReason(reason, ReasonExecutorUnavail), string(a.Service))
 	case Cancelling:
 		w.cancelled(wf, i, confirmed)
 	}
@@ -96,47 +104,6 @@ func (w *work) refusedBy(wf *Workflow, i int, a *Attempt) {
 		w.fail(wf, i, Failed, a.EndReason)
 	case Cancelling:
 		w.cancelled(wf, i, confirmed)
-	}
-}
-
-// unknown: it was sent, and whether it runs is not known. Ask before anything else.
-func (w *work) unknown(wf *Workflow, i int, a *Attempt, reason Reason) {
-	if a.State == Calling || a.State == Live {
-		a.State, a.dirty, w.touched = Lost, true, true
-	}
-	st := &wf.Steps[i]
-	if st.Task == a.Task && (st.State == Dispatching || st.State == Running) {
-		runDue := st.RunDue
-		w.move(wf, i, OutcomeUnknown, reason)
-		if runDue == 0 {
-			runDue = w.now.Boot + Instant(w.limit(&wf.Plan.Steps[i]))
-		}
-		st.RunDue, st.Due = runDue, runDue
-	}
-	w.probe(wf, a)
-}
-
-// limit is how long an unknown outcome may last: the step timeout, or the hold of a step that a person ends.
-func (w *work) limit(spec *StepSpec) int64 {
-	if spec.TimeoutMS > 0 {
-		return spec.TimeoutMS
-	}
-	return spec.HoldMS
-}
-
-// probe asks the executor what became of the task, if it is there, and again later where it does not answer.
-func (w *work) probe(wf *Workflow, a *Attempt) {
-	if a.Cloud || !a.holds() {
-		return
-	}
-	if w.serviceOf(a.Service).Instance != "" {
-		w.ch.Outputs = append(w.ch.Outputs, Query{Task: a.Task, Service: a.Service})
-	}
-	st := &wf.Steps[a.Step]
-	if st.Task == a.Task && st.State == OutcomeUnknown {
-		st.recheck = w.now.Boot + Instant(w.ackMS(&wf.Plan.Steps[a.Step]))
-	} else {
-		a.next = w.now.Boot + Instant(w.ackMS(&wf.Plan.Steps[a.Step]))
 	}
 }
 
@@ -162,15 +129,22 @@ func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
 	}
 	a.State, a.Outcome, a.EndReason, a.next = Ended, how, reason, 0
 	a.dirty, w.touched, w.freed = true, true, true
+	if len(a.Resources) > 0 && w.ch.used == nil {
+		w.ch.used = map[catalog.ResourceID]Sample{}
+	}
+	for _, res := range a.Resources {
+		w.ch.used[res] = Sample{At: w.now.Boot, Seq: w.seq}
+	}
 }
 
 // taskEnded takes the executor's result. The first one stands; it is a claim, and only where an operation has no effect is the
 // claim all the proof there is.
 func (w *work) taskEnded(ev TaskEnded) {
 	wf, a := w.attempt(ev.Task)
-	if a == nil || a.State == Ended {
+	if a == nil || a.Cloud || a.State == Ended {
 		return
 	}
+	stopped := a.State == Stopping
 	w.end(wf, a, ev.Outcome, ev.Reason)
 	i := a.Step
 	st := &wf.Steps[i]
@@ -185,6 +159,10 @@ func (w *work) taskEnded(ev TaskEnded) {
 	case OutcomeDone:
 		w.claimsDone(wf, i, ev)
 	case OutcomeCancelled:
+		if stopped && st.State == OutcomeUnknown {
+			w.restedUnknown(wf, i) // we stopped it, to be able to send it again
+			return
+		}
 		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExternalStop))
 	default:
 		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExecutorFailed))
@@ -195,6 +173,9 @@ func (w *work) claimsDone(wf *Workflow, i int, ev TaskEnded) {
 	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
 	if len(ev.Output) > 0 {
 		st.Output, st.dirty = ev.Output, true
+	}
+	if st.Accepted == 0 { // who is done has accepted, whatever became of that answer
+		st.Accepted, st.dirty = w.now.Boot, true
 	}
 	if len(st.Effects) == 0 {
 		w.complete(wf, i)
@@ -246,89 +227,6 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 func (w *work) abortRest(wf *Workflow) {
 	for j := range wf.Steps {
 		w.cancelStep(wf, j, ReasonAborted)
-	}
-}
-
-// taskStatus takes the answer to a Query.
-func (w *work) taskStatus(ev TaskStatus) {
-	wf, a := w.attempt(ev.Task)
-	if a == nil || !a.holds() {
-		return
-	}
-	i := a.Step
-	switch ev.Known {
-	case KnownRunning:
-		w.adopt(wf, i, a, ev.Instance)
-	case KnownEnded:
-		w.recovered(wf, a, ev)
-	case KnownNot:
-		w.notKnown(wf, i, a, ev)
-	}
-}
-
-func (w *work) adopt(wf *Workflow, i int, a *Attempt, instance string) {
-	w.touched = true
-	if a.State == Calling || a.State == Lost {
-		a.State, a.dirty = Live, true
-		if instance != "" {
-			a.Instance = instance
-		}
-	}
-	if st := &wf.Steps[i]; st.Task == a.Task && (st.State == OutcomeUnknown || st.State == Dispatching) {
-		w.run(wf, i)
-	}
-}
-
-// recovered: the task ended while nobody listened. Its recorded event counts as the event itself.
-func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
-	task, id := a.Task, wf.Plan.Workflow
-	if ev.Event != nil {
-		e := *ev.Event
-		e.Class = weaker(w.cat.Events[e.Event].Class, e.Class)
-		at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task })
-		w.weigh(ref{id, at}, e, true)
-	}
-	end := TaskEnded{Task: task, Outcome: OutcomeFailed, Reason: ReasonExecutorFailed}
-	if ev.Ended != nil {
-		end = *ev.Ended
-		end.Task = task
-	}
-	w.taskEnded(end)
-}
-
-// notKnown: the executor does not know the task and has sealed its id. That means "not run" only where its memory outlives what
-// happened in between.
-func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
-	st, op := &wf.Steps[i], wf.Plan.Steps[i].Op
-	sure := op.Probe == catalog.ProbeDurable || op.Probe == catalog.ProbeVolatile && ev.Instance != "" && ev.Instance == a.Instance
-	if st.Task == a.Task && st.Accepted != 0 {
-		sure = false // it said yes to this very task before: its memory is not to be relied on
-	}
-	if sure && ev.Sealed {
-		w.end(wf, a, OutcomeFailed, "not_run")
-		switch {
-		case st.Task != a.Task:
-		case st.State == Cancelling:
-			w.cancelled(wf, i, confirmed)
-		case st.State == Dispatching || st.State == Running:
-			w.unknown(wf, i, a, ReasonOutcomeUnknown)
-			w.move(wf, i, Queued, ReasonNone)
-		case st.State == OutcomeUnknown:
-			w.move(wf, i, Queued, ReasonNone)
-		}
-		return
-	}
-	if st.Task != a.Task || st.State != OutcomeUnknown {
-		return
-	}
-	switch op.Redo {
-	case catalog.RedoAnytime:
-		w.end(wf, a, OutcomeFailed, ReasonOutcomeUnknown)
-		w.move(wf, i, Queued, ReasonNone)
-	case catalog.RedoAfterStop:
-		if a.State != Stopping {
-			w.stop(wf, a)
-		}
 	}
 }
 

@@ -42,10 +42,23 @@ func (w *work) dueIn(wf *Workflow) {
 	}
 }
 
+// NextMark is when a running delay wants the time written down, so that a reboot without a trusted clock loses little of it; 0: no
+// delay runs. written is when that was last done. Source: docs/taskmanager.md, time (60 s, or 2 % of what is left).
+func (s *State) NextMark(written Instant) (at Instant) {
+	for _, id := range s.order {
+		for i := range s.Workflows[id].Steps {
+			if st := &s.Workflows[id].Steps[i]; st.State == Waiting && st.Due > written {
+				at = earlier(at, written+max(60_000, (st.Due-written)/50))
+			}
+		}
+	}
+	return at
+}
+
 // stepDue: what this state may last is over.
 func (w *work) stepDue(wf *Workflow, i int) {
 	st := &wf.Steps[i]
-	st.Due = 0
+	st.Due, st.dirty = 0, true
 	switch st.State {
 	case Waiting:
 		w.move(wf, i, Queued, ReasonNone)
@@ -82,21 +95,26 @@ func (w *work) relook(wf *Workflow, i int) {
 		}
 	default:
 		w.settle(wf, i)
+		if st.State == Running && wf.Plan.Steps[i].TimeoutMS == 0 && st.recheck == 0 {
+			w.ask(wf.attempt(st.Task))
+			st.recheck = w.now.Boot + gapMS
+		}
 	}
 }
 
 func (w *work) attemptDue(wf *Workflow, a *Attempt) {
 	switch {
 	case a.State == Stopping:
-		if w.now.Boot-a.StopAt >= Instant(w.stopMS(&wf.Plan.Steps[a.Step])) {
+		over := a.StopAt + Instant(w.stopMS(&wf.Plan.Steps[a.Step]))
+		if w.now.Boot >= over {
 			w.stopAgain(wf, a)
 			return
 		}
-		w.readRest(a)
-	case a.State == Lost || a.State == Calling:
-		w.probe(wf, a)
+		a.next = over
+		w.readRest(wf, a)
 	default:
-		w.readRest(a)
+		w.probe(wf, a)
+		w.readRest(wf, a)
 	}
 }
 

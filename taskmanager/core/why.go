@@ -9,7 +9,7 @@ import (
 
 // Fact is one reason why a step is where it is. The words of Kind are fixed; Text is one sentence for people.
 type Fact struct {
-	Kind   string  `json:"kind"` // dependency delay resource context service evidence answer stop time end
+	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer stop time end
 	Text   string  `json:"text"`
 	Ref    string  `json:"ref,omitempty"`     // the step, task, key, effect or service that it is about
 	LeftMS int64   `json:"left_ms,omitempty"` // until time moves it
@@ -88,6 +88,9 @@ func (w *work) whyPending(wf *Workflow, i int) (facts []Fact) {
 
 func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	if w.cur.Hold {
+		return []Fact{{Kind: "hold", Text: "the agent was started to look on: it dispatches nothing"}}
+	}
 	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
 		if ans := w.check(wf, c); ans.Truth != condition.True {
 			for _, u := range ans.Unknown {
@@ -115,7 +118,7 @@ func (w *work) ownerText(res catalog.ResourceID) string {
 		wf := w.peek(r.wf)
 		a := &wf.Attempts[r.at]
 		for _, have := range a.Resources {
-			if have == res && a.holds() {
+			if have == res && wf.occupies(a) {
 				return fmt.Sprintf("%s/%s (task %s, %s)", r.wf, wf.Steps[a.Step].ID, a.Task, a.State)
 			}
 		}
