@@ -26,14 +26,15 @@ type softRows struct {
 
 func (s *softRows) init() { *s = softRows{items: map[core.WorkflowID]map[string]bool{}} }
 
-func (s *softRows) add(c core.Change, now core.Now) {
+// add takes in a change, and says whether it made any row differ.
+func (s *softRows) add(c core.Change, now core.Now) (differs bool) {
 	for _, wf := range c.Workflows {
 		id := wf.Plan.Workflow
 		for _, item := range dirtyItems(wf) {
 			if s.items[id] == nil {
 				s.items[id] = map[string]bool{}
 			}
-			s.items[id][item] = true
+			s.items[id][item], differs = true, true
 		}
 	}
 	for _, id := range c.Receipted {
@@ -42,6 +43,7 @@ func (s *softRows) add(c core.Change, now core.Now) {
 	if s.since == 0 && (len(s.items) > 0 || len(s.done) > 0) {
 		s.since = now.Boot
 	}
+	return differs
 }
 
 func (s *softRows) due() int64 {
@@ -69,8 +71,11 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 		b.Records = append(b.Records, Record{Item: itemTomb + string(id), Body: []byte(m.tombReason(c, id))})
 	}
 	floor := m.outbox.floor(dev.OutSeq)
+	if len(c.Outbox) > 0 {
+		floor = min(floor, c.Outbox[0].Seq) // none of this batch is receipted either
+	}
 	for _, msg := range c.Outbox {
-		id, body, err := m.o.Codec.Encode(msg, Envelope{Epoch: m.epoch, FloorSeq: min(floor, msg.Seq), WallMS: now.WallMS})
+		id, body, err := m.o.Codec.Encode(msg, Envelope{Epoch: m.epoch, FloorSeq: floor, WallMS: now.WallMS})
 		if err != nil {
 			// Our bug. A robot that dies of it at each start would be worse than a report that is missing and logged.
 			m.o.Log.Error().Err(err).Str("type", string(msg.Type)).Str("workflow_id", string(msg.Workflow)).Msg("message cannot be encoded, not sent")
@@ -185,13 +190,42 @@ func (m *Manager) commit(ctx context.Context, b Batch) error {
 		select {
 		case err := <-w.done:
 			return err
+		case ev := <-m.stops:
+			m.stopNow(ev)
 		case req := <-inbox:
 			if req.event != nil {
-				for _, out := range core.UrgentStops(m.cur, req.event) {
-					m.carry(out)
-				}
+				m.stopNow(req.event)
 			}
 			m.held = append(m.held, req)
 		}
+	}
+}
+
+func (m *Manager) stopNow(ev core.Event) {
+	for _, out := range core.UrgentStops(m.cur, ev) {
+		m.carry(out)
+	}
+}
+
+// carryAll carries out what waited for the commit. A dispatch that a stop covers which was heard meanwhile stays here: its task is
+// answered as never sent.
+func (m *Manager) carryAll(outs []core.Output) {
+	stopped := map[core.TaskID]bool{}
+	for _, req := range m.held {
+		if req.event == nil {
+			continue
+		}
+		for _, out := range core.UrgentStops(m.cur, req.event) {
+			if s, ok := out.(core.Stop); ok {
+				stopped[s.Task] = true
+			}
+		}
+	}
+	for _, out := range outs {
+		if d, ok := out.(core.Dispatch); ok && stopped[d.Task] {
+			m.held = append(m.held, request{event: core.TaskAnswered{Task: d.Task, NotSent: true, Reason: core.ReasonExecutorBusy}})
+			continue
+		}
+		m.carry(out)
 	}
 }

@@ -21,6 +21,12 @@ func (m *Manager) Send(ctx context.Context, ev core.Event) error {
 }
 
 func (m *Manager) put(ctx context.Context, req request) error {
+	if core.StopsSomething(req.event) {
+		select {
+		case m.stops <- req.event:
+		default: // so many stops wait already
+		}
+	}
 	select {
 	case m.inbox <- req:
 		return nil

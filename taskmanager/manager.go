@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -28,12 +29,14 @@ type Options struct {
 type Manager struct {
 	o     Options
 	inbox chan request
+	stops chan core.Event // wishes to stop, beside the inbox: heard during a commit however much waits before them
 	timer Timer
 
-	cur  *core.State // Run's goroutine only, like all of the next lines
-	seq  int64
-	soft softRows
-	held []request // taken in while a commit was under way
+	cur     *core.State // Run's goroutine only, like all of the next lines
+	seq     int64
+	written core.Instant // when the device's row, and with it the time, was last written
+	soft    softRows
+	held    []request // taken in while a commit was under way
 
 	epoch      string
 	startNo    int64
@@ -75,18 +78,22 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("cannot load the store: %w", err)
 	}
 	m := &Manager{
-		o: o, inbox: make(chan request, inboxSize), timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
+		o: o, inbox: make(chan request, inboxSize), stops: make(chan core.Event, 64), timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
 		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside,
 	}
 	d := DecodeRecords(img.Records)
 	d.Device.Epoch = img.Epoch
 	d.Device.OutSeq = max(d.Device.OutSeq, img.OutboxSeq) // a sequence is never used twice, even if the device's row was lost
 	m.cur = core.NewState(o.Catalog, d.Device)
+	m.cur.Hold = o.Hold
 	for id, r := range d.Tombs {
 		m.cur.Tombs[id] = r
 	}
 	for _, wf := range d.Workflows {
 		m.cur.Adopt(wf)
+		for _, a := range wf.Attempts { // signs of life have a sequence and no row: nothing that comes may seem older than a dispatch
+			m.seq = max(m.seq, a.Seq, a.StopSeq)
+		}
 	}
 	m.setAside = d.SetAside
 	m.outbox.init(img.Outbox)
@@ -114,8 +121,12 @@ func (m *Manager) Run(ctx context.Context) error {
 	if err := m.apply(ctx, []request{{event: core.Started{StartNo: m.startNo}}}); err != nil {
 		return err
 	}
-	close(m.ready)
+	ready := m.ready
 	for {
+		if ready != nil && !m.retry {
+			close(ready)
+			ready = nil
+		}
 		m.turns.Add(1)
 		var first request
 		if len(m.held) > 0 && !m.retry {
@@ -152,10 +163,23 @@ func (m *Manager) drain(first request) []request {
 		case req := <-m.inbox:
 			batch = append(batch, req)
 		default:
+			m.forgetStops()
 			return batch
 		}
 	}
 	return batch
+}
+
+// forgetStops empties the lane of stops once everything that waited is taken in: what is reduced is not urgent any more, and must
+// not stop what comes after it.
+func (m *Manager) forgetStops() {
+	for {
+		select {
+		case <-m.stops:
+		default:
+			return
+		}
+	}
 }
 
 // apply decides a batch, commits it once, and only then adopts, answers and acts.
@@ -188,10 +212,10 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	for _, out := range c.Now {
 		m.carry(out)
 	}
-	if !c.Must && !m.soft.overdue(now) {
+	mark := m.mark(now.Trusted)
+	if !c.Must && !m.soft.overdue(now) && (mark == 0 || now.Boot < mark) {
 		m.seq += int64(len(events))
-		m.soft.add(c, now)
-		if len(c.Workflows) > 0 {
+		if m.soft.add(c, now) || slices.ContainsFunc(events, reads) && len(c.Workflows) > 0 {
 			m.soft.journal = append(m.soft.journal, m.journal(now, events)...)
 		}
 		m.adopt(c)
@@ -202,6 +226,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	switch err := m.commit(ctx, rows); {
 	case err == nil:
 	case errors.Is(err, ErrNotCommitted):
+		m.cur.Device.TaskNo = c.DeviceRow().TaskNo // what need not wait for the disk has left: its ids are not used again
 		m.notCommitted(batch, err)
 		return nil
 	default:
@@ -210,15 +235,17 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 		return fmt.Errorf("cannot commit: %w", err)
 	}
 	m.seq += int64(len(events))
+	m.written = now.Boot
 	m.soft.init()
 	m.outbox.add(rows.Outbox, rows.OutboxDone)
 	m.adopt(c)
 	answer(batch, c, nil)
-	for _, out := range c.Outputs {
-		m.carry(out)
-	}
+	m.carryAll(c.Outputs)
 	return nil
 }
+
+// reads says that an event carries values that a later decision may rest on.
+func reads(ev core.Event) bool { _, ok := ev.(core.ContextRead); return ok }
 
 // adopt makes the change the state, and tells those who watch.
 func (m *Manager) adopt(c core.Change) {
@@ -277,6 +304,14 @@ func (m *Manager) notCommitted(batch []request, err error) {
 	m.retry = true
 }
 
+// mark is when the time itself has to be written down; 0: the wall clock will tell how long the device was off, or nothing waits.
+func (m *Manager) mark(trusted bool) core.Instant {
+	if trusted {
+		return 0
+	}
+	return m.cur.NextMark(m.written)
+}
+
 // stopBody: the store cannot be trusted any more; nothing may move without a record of it.
 func (m *Manager) stopBody() {
 	for _, out := range core.StopBody(m.cur) {
@@ -299,6 +334,11 @@ func (m *Manager) arm() {
 	at := int64(m.cur.NextWake())
 	if due := m.soft.due(); due != 0 && (at == 0 || due < at) {
 		at = due
+	}
+	if _, trusted := m.o.Clock.Wall(); !trusted {
+		if mark := int64(m.mark(false)); mark != 0 && (at == 0 || mark < at) {
+			at = mark
+		}
 	}
 	if m.retry {
 		at = m.o.Clock.Boot() + retryMS

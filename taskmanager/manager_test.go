@@ -1,11 +1,13 @@
 package taskmanager_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"deviceagent/bridge/wire"
 	"deviceagent/executors/fake"
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
@@ -386,4 +388,158 @@ func TestEndedWorkflowIsKnownAfterARestart(t *testing.T) {
 			t.Fatalf("%d calls", n)
 		}
 	})
+}
+
+func TestIdsThatLeftAreNotUsedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.Script(storetest.NotCommitted)
+		const air = `[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"}]`
+		if _, err := r.m.Receive(t.Context(), []byte(planJSON("wf-1", air)), taskmanager.FromCloud); !errors.Is(err, taskmanager.ErrNotCommitted) {
+			t.Fatalf("receive says %v", err)
+		}
+		r.receive(planJSON("wf-2", `[{"cloud_step_id":"step_1","taskMethod":"setMannerMode","params":{"on":false}}]`))
+		r.wait(time.Second)
+		used := map[core.TaskID]core.Dispatch{}
+		for _, c := range r.robot.Log() {
+			if d, ok := c.Out.(core.Dispatch); ok {
+				if was, again := used[d.Task]; again {
+					t.Fatalf("%s was %s and is %s", d.Task, was.Method, d.Method)
+				}
+				used[d.Task] = d
+			}
+		}
+		if len(used) != 2 {
+			t.Fatalf("%d calls, want the reading that needed no disk and the setting", len(used))
+		}
+	})
+}
+
+func TestFloorCoversItsOwnBatch(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"}]`)) // ack and step_due in one commit
+		for _, row := range r.m.Pending(10) {
+			env, err := wire.Decode(row.Body, wire.Options{Direction: wire.Up})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if env.FloorSeq != 1 {
+				t.Errorf("row %d says that all below %d is settled", row.Seq, env.FloorSeq)
+			}
+		}
+	})
+}
+
+func TestNoDispatchAfterACancelThatWasHeardDuringTheCommit(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.Script(storetest.OK, storetest.Stall) // of the plan, and of its dispatch once the place is read
+		r.receive(planJSON("wf-1", toKitchen))
+		<-r.store.Stalled()
+		done := make(chan core.Answer, 1)
+		go func() { done <- r.receive(cancelJSON("c-1", "wf-1")) }()
+		synctest.Wait()
+		r.store.Release()
+		<-done
+		r.wait(time.Second)
+		if n := r.calls("setMoveTo"); n != 0 {
+			t.Fatalf("%d calls after the cancel", n)
+		}
+		if st := r.state("wf-1", "step_1"); st != core.Cancelled {
+			t.Fatalf("step is %s", st)
+		}
+	})
+}
+
+func TestStopWaitsForNoQueue(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		r.store.Script(storetest.Stall)
+		go func() { _, _ = r.m.Receive(t.Context(), []byte(planJSON("wf-2", toKitchen)), taskmanager.FromCloud) }()
+		<-r.store.Stalled()
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		for range 3_000 { // signals fill everything that can wait
+			go func() { _ = r.m.Send(ctx, core.TaskProgress{Task: "t-none"}) }()
+		}
+		synctest.Wait()
+		done := make(chan core.Answer, 1)
+		go func() { done <- r.receive(cancelJSON("c-1", "wf-1")) }()
+		synctest.Wait()
+		if r.stops() == 0 {
+			t.Fatal("the stop waits behind the signals")
+		}
+		r.store.Release()
+		<-done
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Cancelled {
+			t.Fatalf("step is %s", st)
+		}
+	})
+}
+
+func TestAnOldStopStopsNothingNew(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.robot.Emit(core.Observed{Event: "pui.cancelled", Source: "home"})
+		r.wait(time.Second)
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(5 * time.Second)
+		r.receive(planJSON("wf-2", `[{"cloud_step_id":"step_1","taskMethod":"setMannerMode","params":{"on":false}}]`))
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Running || r.stops() != 0 {
+			t.Fatalf("step is %s after %d stops: the button was pressed before it", st, r.stops())
+		}
+	})
+}
+
+func TestReadyIsDurable(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.kill()
+		r.fault = []storetest.Outcome{storetest.NotCommitted, storetest.NotCommitted, storetest.NotCommitted}
+		r.open()
+		select {
+		case <-r.m.Ready():
+			t.Fatal("ready, and the start is not on disk")
+		default:
+		}
+		r.wait(5 * time.Second)
+		<-r.m.Ready()
+	})
+}
+
+func TestAskingForATaskWritesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("startVitalSign", fake.Script{RunFor: -1, HangCancel: true})
+		r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`))
+		r.wait(time.Second)
+		r.receive(cancelJSON("c-1", "wf-1"))
+		r.wait(5 * time.Minute)
+		before := r.store.Commits()
+		r.wait(6 * time.Hour)
+		if n := r.store.Commits() - before; n != 0 {
+			t.Fatalf("%d commits in six hours of asking whether it has stopped", n)
+		}
+	})
+}
+
+func TestTheTimeIsWrittenDownWhileTheClockIsUnknown(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.clk.SetTrusted(trusted)
+			r.robot.On("startVitalSign", fake.Script{RunFor: -1})
+			r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"startVitalSign","wait_policy":"submitted"},
+				{"cloud_step_id":"step_2","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":36000000}]`))
+			r.wait(3 * time.Minute)
+			if st := r.state("wf-1", "step_2"); st != core.Waiting {
+				t.Fatalf("step_2 is %s", st)
+			}
+			before := r.store.Commits()
+			r.wait(time.Hour)
+			n := r.store.Commits() - before
+			if trusted && n != 0 || !trusted && (n < 4 || n > 8) {
+				t.Fatalf("clock trusted %v: %d commits in an hour of a delay of ten", trusted, n)
+			}
+		})
+	}
 }

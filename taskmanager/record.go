@@ -1,6 +1,7 @@
 package taskmanager
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -64,7 +65,7 @@ func rowsOf(wf *core.Workflow, items []string) []Record {
 func dirtyItems(wf *core.Workflow) []string {
 	head, plan, steps, attempts := wf.Rows()
 	var items []string
-	if head || wf.State.Terminal() {
+	if head || wf.State.Terminal() && len(steps)+len(attempts) > 0 {
 		items = append(items, itemHead)
 	}
 	if plan {
@@ -153,11 +154,28 @@ func decodeWorkflow(rows map[string][]byte) (*core.Workflow, error) {
 		}
 		wf.Attempts = append(wf.Attempts, a)
 	}
+	if err := whole(wf); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(wf.Attempts, func(a, b core.Attempt) int {
 		if a.Seq != b.Seq {
 			return int(a.Seq - b.Seq)
 		}
-		return strings.Compare(string(a.Task), string(b.Task))
+		return cmp.Or(len(a.Task)-len(b.Task), strings.Compare(string(a.Task), string(b.Task))) // as they were made: t-9 before t-10
 	})
 	return wf, nil
+}
+
+// whole checks what the core relies on: rows that were lost or written by another hand must not stop the agent later.
+func whole(wf *core.Workflow) error {
+	for i := range wf.Steps {
+		st := &wf.Steps[i]
+		if !slices.Contains(core.StepStates, st.State) {
+			return fmt.Errorf("cannot read step %s: state %q is not known", st.ID, st.State)
+		}
+		if st.Task != "" && !slices.ContainsFunc(wf.Attempts, func(a core.Attempt) bool { return a.Task == st.Task && a.Step == i }) {
+			return fmt.Errorf("cannot read step %s: its attempt %s is missing", st.ID, st.Task)
+		}
+	}
+	return nil
 }

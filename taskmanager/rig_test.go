@@ -44,6 +44,7 @@ type rig struct {
 	cat   *catalog.Catalog
 	mem   *storetest.Memory
 	store *storetest.Failing
+	fault []storetest.Outcome // of the first commits of the next process
 	m     *taskmanager.Manager
 	robot *fake.Executor
 	reg   *executors.Registry
@@ -75,6 +76,8 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 func (r *rig) open() {
 	r.t.Helper()
 	r.store = storetest.NewFailing(r.mem)
+	r.store.Script(r.fault...)
+	r.fault = nil
 	r.reg = executors.New(executors.Options{Log: zerolog.Nop(), Sink: func(ctx context.Context, ev core.Event) error { return r.m.Send(ctx, ev) }})
 	m, err := taskmanager.New(r.t.Context(), taskmanager.Options{
 		Store: r.store, Clock: clockOf{r.clk}, Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(),
