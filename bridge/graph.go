@@ -44,7 +44,7 @@ func (k *checker) temporal(s *core.StepSpec, r *wire.Request) {
 		return
 	}
 	if r.DelayMS < 0 || r.DelayMS > maxDelayMS {
-		k.here("delay_ms", wire.ReasonBadValue, "must be 0 to %d ms (30 days)", maxDelayMS)
+		k.here("delay_ms", wire.ReasonBadValue, "must be 0 to %d ms (30 days)", int64(maxDelayMS))
 	}
 	if r.TemporalAnchorID == "" {
 		k.unanchored(s, r)
