@@ -84,9 +84,12 @@ func (l *link) run(ctx context.Context, in *frameReader) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	stopped := errors.Is(err, errStopped)
+	if stopped {
+		l.silence() // before the outbox refuses: a call that is begun meanwhile must hang, not be answered "not sent"
+	}
 	l.farewell(err, writer)
-	if errors.Is(err, errStopped) {
-		l.silence()
+	if stopped {
 		return err
 	}
 	l.endCalls()
