@@ -5,7 +5,6 @@ package diagtest
 
 import (
 	"context"
-	"io/fs"
 	"sync"
 
 	"github.com/google/uuid"
@@ -39,10 +38,15 @@ type Agent struct {
 // Started is the wall clock of a new Agent: 2026-11-30 14:00:00 +09:00.
 const Started = 1_796_014_800_000
 
+// installed is the installed catalog. It is read once: nobody writes into a catalog, and a suite makes hundreds of agents.
+var installed = sync.OnceValues(func() (*catalog.Catalog, error) {
+	cat, _, err := catalogfile.Load(defaults.Files)
+	return cat, err
+})
+
 // New makes an agent that has been up for 10 s, whose one service is there and whose robot rests in the study.
 func New() (*Agent, error) {
-	var files fs.FS = defaults.Files
-	cat, _, err := catalogfile.Load(files)
+	cat, err := installed()
 	if err != nil {
 		return nil, err
 	}
