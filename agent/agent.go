@@ -113,6 +113,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		a.o.Log.Info().AnErr("cause", context.Cause(ctx)).Msg("agent stops") // which signal: who looks for the end finds no error
 	}
 	a.o.Notify("STOPPING=1")
 	for _, r := range slices.Backward(running) {
