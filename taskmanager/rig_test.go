@@ -52,6 +52,7 @@ type rig struct {
 	ended chan error
 	ids   *atomic.Int64
 	clk   *clock.Virtual
+	live  atomic.Pointer[taskmanager.Manager] // m for the robot's goroutines, which outlive a process
 }
 
 var theCatalog = func() *catalog.Catalog {
@@ -78,7 +79,7 @@ func (r *rig) open() {
 	r.store = storetest.NewFailing(r.mem)
 	r.store.Script(r.fault...)
 	r.fault = nil
-	r.reg = executors.New(executors.Options{Log: zerolog.Nop(), Sink: func(ctx context.Context, ev core.Event) error { return r.m.Send(ctx, ev) }})
+	r.reg = executors.New(executors.Options{Log: zerolog.Nop(), Sink: r.sink})
 	m, err := taskmanager.New(r.t.Context(), taskmanager.Options{
 		Store: r.store, Clock: clockOf{r.clk}, Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(),
 		Codec: codec{bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: r.cat, AllowJSON: true, NewID: r.newID})},
@@ -87,6 +88,7 @@ func (r *rig) open() {
 		r.t.Fatal(err)
 	}
 	r.m = m
+	r.live.Store(m)
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop, r.ended = stop, make(chan error, 2)
 	go func() { r.ended <- m.Run(ctx) }()
@@ -102,7 +104,7 @@ func (r *rig) open() {
 	r.up()
 }
 
-func (r *rig) sink(ctx context.Context, ev core.Event) error { return r.m.Send(ctx, ev) }
+func (r *rig) sink(ctx context.Context, ev core.Event) error { return r.live.Load().Send(ctx, ev) }
 
 // up registers the robot with this process.
 func (r *rig) up() {
