@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 func cancel(id string) core.ControlReceived {
@@ -367,5 +368,36 @@ func TestAStopThatIsNeverConfirmedIsNotForgotten(t *testing.T) {
 	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Ended: &core.TaskEnded{Outcome: core.OutcomeCancelled}})
 	if at := r.s.NextWake(); at != 0 {
 		t.Fatalf("it wakes at %d for nothing", at)
+	}
+}
+
+func TestWhatIsNoRest(t *testing.T) {
+	read := func(r *rig, class catalog.Class, times int) {
+		for range times {
+			r.do(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "movement.is_moving", Value: false, Class: class, Available: true}}})
+			r.pass(500)
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		do   func(r *rig)
+		want string
+	}{
+		{"it stood still before the stop", func(r *rig) {
+			read(r, catalog.Independent, 8)
+			r.do(cancel("wf_1"))
+			read(r, catalog.Independent, 2)
+		}, "cancelling"},
+		{"its own executor says that it rests", func(r *rig) { r.do(cancel("wf_1")); read(r, catalog.SamePath, 8) }, "cancelling"},
+		{"a sensor sees it rest", func(r *rig) { r.do(cancel("wf_1")); read(r, catalog.Independent, 8) }, "cancelled"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.elsewhere()
+			r.submit(toKitchen)
+			r.do(core.TaskAnswered{Task: r.last().Task, Accepted: true, Instance: "run-1"})
+			tc.do(r)
+			r.want("step_1", tc.want)
+		})
 	}
 }

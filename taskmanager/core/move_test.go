@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"maps"
 	"testing"
 
 	"deviceagent/taskmanager/core"
@@ -418,4 +419,59 @@ func TestMovesOfAProofAreNotMovesOfItsStep(t *testing.T) {
 			t.Fatalf("the step seems to become expired: %+v", mv)
 		}
 	}
+}
+
+func TestReadingsFromBeforeTheDispatchProveNothing(t *testing.T) {
+	r := newRig(t) // the battery was read a moment ago
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getBatteryStatus"},{"cloud_step_id":"step_2","taskMethod":"stopMovement"}]`)
+	for _, d := range r.dispatches() {
+		r.do(core.TaskAnswered{Task: d.Task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: d.Task, Outcome: core.OutcomeDone})
+	}
+	r.want("step_1", "verifying")
+	r.read("battery.level", 80.0)
+	r.want("step_1", "completed")
+
+	r = newRig(t)
+	r.read("movement.is_moving", false)
+	r.pass(900)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"stopMovement"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+	r.pass(200)
+	r.read("movement.is_moving", false)
+	r.want("step_1", "verifying") // the second for which it has to stand still begins with the stop
+	r.pass(1_100)
+	r.read("movement.is_moving", false)
+	r.want("step_1", "completed")
+}
+
+func TestEventOfAnotherThing(t *testing.T) {
+	r := newRig(t)
+	r.read("mode.manner", false)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMannerMode","params":{"on":true}}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("mode.changed", task, core.Values{"mode": "night", "on": true})
+	r.want("step_1", "running")
+	r.event("mode.changed", task, core.Values{"mode": "manner", "on": true})
+	r.want("step_1", "completed")
+}
+
+func TestAClaimDoesNotRaiseTheClass(t *testing.T) {
+	r := newRig(t)
+	cat := *r.cat
+	cat.Events = maps.Clone(cat.Events)
+	cat.Events["movement.arrived"] = catalog.Event{Class: catalog.SamePath, Resource: "base"}
+	r.cat, r.s = &cat, core.NewState(&cat, core.Device{Epoch: "epoch-1"})
+	r.do(core.Started{StartNo: 1})
+	r.up("run-1")
+	r.idle()
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("movement.arrived", task, core.Values{"room_id": "kitchen"}) // it claims to be independent
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+	r.settleAt("movement.location", "kitchen")
+	r.want("step_1", "verifying")
 }
