@@ -190,20 +190,18 @@ func (m *Manager) commit(ctx context.Context, b Batch) error {
 		select {
 		case err := <-w.done:
 			return err
-		case ev := <-m.stops:
-			m.stopNow(ev)
+		case req := <-m.stops:
+			if !*req.taken {
+				for _, task := range m.stopNow(req.event) {
+					m.hurried[task] = req
+				}
+			}
 		case req := <-inbox:
 			if req.event != nil {
 				m.stopNow(req.event)
 			}
-			m.held = append(m.held, req)
+			m.held = m.take(m.held, req)
 		}
-	}
-}
-
-func (m *Manager) stopNow(ev core.Event) {
-	for _, out := range core.UrgentStops(m.cur, ev) {
-		m.carry(out)
 	}
 }
 

@@ -20,11 +20,17 @@ func (m *Manager) Send(ctx context.Context, ev core.Event) error {
 	return m.put(ctx, request{event: ev})
 }
 
+// put hands a request to the owner. A wish to stop goes into the lane of stops too, but behind the inbox wherever that has room:
+// else the end that it brings about could be heard before the wish, and would look like a failure.
 func (m *Manager) put(ctx context.Context, req request) error {
 	if core.StopsSomething(req.event) {
+		req.taken = new(bool)
 		select {
-		case m.stops <- req.event:
-		default: // so many stops wait already
+		case m.inbox <- req:
+			m.hurry(req)
+			return nil
+		default:
+			m.hurry(req) // a stop waits for no queue
 		}
 	}
 	select {

@@ -29,14 +29,15 @@ type Options struct {
 type Manager struct {
 	o     Options
 	inbox chan request
-	stops chan core.Event // wishes to stop, beside the inbox: heard during a commit however much waits before them
+	stops chan request // wishes to stop, beside the inbox: heard during a commit however much waits before them
 	timer Timer
 
 	cur     *core.State // Run's goroutine only, like all of the next lines
 	seq     int64
 	written core.Instant // when the device's row, and with it the time, was last written
 	soft    softRows
-	held    []request // taken in while a commit was under way
+	held    []request               // taken in while a commit was under way
+	hurried map[core.TaskID]request // tasks that a wish has stopped before it left the inbox
 
 	epoch      string
 	startNo    int64
@@ -58,6 +59,7 @@ type request struct {
 	event   core.Event
 	inspect func(*core.State, core.Now)
 	done    chan reply // nil: nobody waits
+	taken   *bool      // of a wish to stop, for the owner only: one of its two copies was taken in, the other is old
 }
 
 type reply struct {
@@ -78,7 +80,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		return nil, fmt.Errorf("cannot load the store: %w", err)
 	}
 	m := &Manager{
-		o: o, inbox: make(chan request, inboxSize), stops: make(chan core.Event, 64), timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
+		o: o, inbox: make(chan request, inboxSize), stops: make(chan request, 64), hurried: map[core.TaskID]request{}, timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
 		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside,
 	}
 	d := DecodeRecords(img.Records)
@@ -128,15 +130,16 @@ func (m *Manager) Run(ctx context.Context) error {
 			ready = nil
 		}
 		m.turns.Add(1)
-		var first request
+		var first []request
 		if len(m.held) > 0 && !m.retry {
-			first = m.held[0]
+			first = m.held[:1:1]
 			m.held = m.held[1:]
 		} else {
 			select {
-			case first = <-m.inbox:
+			case req := <-m.inbox:
+				first = m.take(nil, req)
 			case <-m.timer.C():
-				first = request{event: core.Tick{}}
+				first = []request{{event: core.Tick{}}}
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
@@ -148,38 +151,26 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 // drain takes all that waits, up to one batch: what was held during the last commit first.
-func (m *Manager) drain(first request) []request {
+func (m *Manager) drain(first []request) []request {
 	batch := make([]request, 0, 8)
 	if m.retry {
 		m.retry = false
 		batch, m.held = append(batch, m.held...), nil
 	}
-	batch = append(batch, first)
+	batch = append(batch, first...)
 	for len(batch) < batchSize && len(m.held) > 0 {
 		batch, m.held = append(batch, m.held[0]), m.held[1:]
 	}
 	for len(batch) < batchSize {
 		select {
 		case req := <-m.inbox:
-			batch = append(batch, req)
+			batch = m.take(batch, req)
 		default:
 			m.forgetStops()
 			return batch
 		}
 	}
 	return batch
-}
-
-// forgetStops empties the lane of stops once everything that waited is taken in: what is reduced is not urgent any more, and must
-// not stop what comes after it.
-func (m *Manager) forgetStops() {
-	for {
-		select {
-		case <-m.stops:
-		default:
-			return
-		}
-	}
 }
 
 // apply decides a batch, commits it once, and only then adopts, answers and acts.
