@@ -52,6 +52,7 @@ type Manager struct {
 	writes  chan write
 	wg      sync.WaitGroup
 	retry   bool // the last commit did not take place: its events wait in held
+	refused bool // and until one does, what is decided again at each try is not said again
 }
 
 // request is one thing for the owner: an event, or a look at the state.
@@ -137,6 +138,10 @@ func (m *Manager) Run(ctx context.Context) error {
 		} else {
 			select {
 			case req := <-m.inbox:
+				if m.retry && req.canWait() { // the disk is tried at its own pace, however much is said meanwhile
+					m.held = thin(m.take(m.held, req))
+					continue
+				}
 				first = m.take(nil, req)
 			case <-m.timer.C():
 				first = []request{{event: core.Tick{}}}
@@ -200,11 +205,16 @@ func (m *Manager) apply(ctx context.Context, batch []request) error {
 func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Event) error {
 	now := m.now()
 	c := core.Reduce(m.cur, now, events)
-	for _, out := range c.Now {
+	mark := m.mark(now.Trusted)
+	soft := !c.Must && !m.soft.overdue(now) && (mark == 0 || now.Boot < mark)
+	early, late := c.Now, []core.Output(nil)
+	if m.refused && !soft {
+		early, late = m.stopsOf(c.Now)
+	}
+	for _, out := range early {
 		m.carry(out)
 	}
-	mark := m.mark(now.Trusted)
-	if !c.Must && !m.soft.overdue(now) && (mark == 0 || now.Boot < mark) {
+	if soft {
 		m.seq += int64(len(events))
 		if m.soft.add(c, now) || slices.ContainsFunc(events, reads) && len(c.Workflows) > 0 {
 			m.soft.journal = append(m.soft.journal, m.journal(now, events)...)
@@ -229,9 +239,10 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	m.written = now.Boot
 	m.soft.init()
 	m.outbox.add(rows.Outbox, rows.OutboxDone)
+	m.refused = false
 	m.adopt(c)
 	answer(batch, c, nil)
-	m.carryAll(c.Outputs)
+	m.carryAll(append(late, c.Outputs...))
 	return nil
 }
 
@@ -292,7 +303,7 @@ func (m *Manager) notCommitted(batch []request, err error) {
 		}
 	}
 	m.held = append(again, m.held...)
-	m.retry = true
+	m.retry, m.refused = true, true
 }
 
 // mark is when the time itself has to be written down; 0: the wall clock will tell how long the device was off, or nothing waits.
