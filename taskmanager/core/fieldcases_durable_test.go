@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"deviceagent/taskmanager/core"
@@ -46,8 +47,19 @@ func TestD5_AfterARestartEachStepGoesOnOrSaysWhyNot(t *testing.T) {
 
 func TestD8_TimersAreMadeOfTheState(t *testing.T) {
 	r := afterAir(t)
+	was, read := r.wf("wf_1"), core.Workflow{}
+	for from, to := range map[any]any{was: &read, &was.Steps: &read.Steps, &was.Attempts: &read.Attempts} { // as a start reads it from the store
+		text, err := json.Marshal(from)
+		if err == nil {
+			err = json.Unmarshal(text, to)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read.Plan = was.Plan
 	again := core.NewState(r.cat, r.s.Device)
-	again.Adopt(r.wf("wf_1")) // as a start reads it from the store
+	again.Adopt(&read)
 	if got, want := again.NextWake(), r.step("step_2").Due; got != want || want == 0 {
 		t.Fatalf("it wakes at %d, the delay ends at %d", got, want)
 	}

@@ -62,6 +62,9 @@ func TestB3_ResultBeforeTheAnswerIsNotLost(t *testing.T) {
 	r.want("step_1", "verifying")
 	r.accept(task) // late, and of a task that has ended
 	r.want("step_1", "verifying")
+	if a := r.wf("wf_1").Attempts[0]; a.State != core.Ended {
+		t.Fatalf("the task is %s again", a.State)
+	}
 	r.event("movement.arrived", task, core.Values{"room_id": "kitchen"})
 	r.settleAt("movement.location", "kitchen")
 	r.want("step_1", "completed")

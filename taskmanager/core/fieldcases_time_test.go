@@ -25,7 +25,8 @@ func afterAir(t *testing.T) *rig {
 	return r
 }
 
-// wallJumps plays jumps of the wall clock, in ms, in the middle of a delay: it ends neither early nor late, and once.
+// wallJumps plays jumps of the wall clock, in ms, in the middle of a delay, each followed by a new start of the agent: it ends neither early
+// nor late, and once.
 func wallJumps(t *testing.T, jumps ...int64) {
 	t.Helper()
 	r := afterAir(t)
@@ -33,9 +34,10 @@ func wallJumps(t *testing.T, jumps ...int64) {
 	for _, j := range jumps {
 		r.pass(5_000)
 		r.now.WallMS += j
-		r.do(core.Tick{})
+		r.restart("run-1") // of the process, in the same boot
 		r.want("step_2", "waiting")
 	}
+	r.read("battery.level", 80.0)
 	r.pass(int64(due-r.now.Boot) - 1)
 	r.want("step_2", "waiting")
 	r.pass(1)
