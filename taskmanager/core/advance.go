@@ -368,17 +368,23 @@ func (w *work) take1(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bo
 	return false
 }
 
-// askRest: somebody needs what a task holds whose step has ended: ask, and look whether it rests by now.
+// askRest: somebody needs what a task holds whose step has ended: ask, and look whether it rests by now. A step that has just ended
+// by its proof is about to be told so by its executor: it is given that time.
 func (w *work) askRest(task TaskID) {
 	a := w.peekAttempt(task)
 	if a == nil || a.next > w.now.Boot {
 		return
 	}
 	id, _ := w.owner(task)
-	if st := &w.peek(id).Steps[a.Step]; st.Task == task && !st.State.Terminal() {
+	st := &w.peek(id).Steps[a.Step]
+	if st.Task == task && !st.State.Terminal() {
 		return
 	}
 	wf, a := w.attempt(task)
+	if soon := st.Ended + rereadMS; a.next == 0 && w.now.Boot < soon {
+		a.next = soon
+		return
+	}
 	w.probe(wf, a) // its end may have been told while nobody listened
 	w.readRest(wf, a)
 }
