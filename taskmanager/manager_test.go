@@ -3,6 +3,7 @@ package taskmanager_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -542,4 +543,118 @@ func TestTheTimeIsWrittenDownWhileTheClockIsUnknown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onDisk gives the step as the store has it.
+func (r *rig) onDisk(wf, step string) core.StepState {
+	r.t.Helper()
+	img, err := r.mem.Load(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, w := range taskmanager.DecodeRecords(img.Records).Workflows {
+		if string(w.Plan.Workflow) == wf {
+			return w.Steps[w.Plan.Lookup(core.StepID(step))].State
+		}
+	}
+	return ""
+}
+
+func TestSoftRowsRideWithAnyCommit(t *testing.T) {
+	const plan = `[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"},{"cloud_step_id":"step_2","execution_target":"cloud","skill":"fresh_information_brief"}]`
+	for _, tc := range []struct {
+		name string
+		then func(r *rig)
+	}{
+		{"of the same workflow", func(r *rig) { r.receive(stepCancelJSON("c-1", "wf-1/step_2")) }},
+		{"of another", func(r *rig) { r.receive(planJSON("wf-2", toKitchen)) }},
+		{"after one that failed", func(r *rig) {
+			r.store.Script(storetest.NotCommitted)
+			_, _ = r.m.Receive(r.t.Context(), []byte(planJSON("wf-2", toKitchen)), taskmanager.FromCloud)
+			r.receive(planJSON("wf-2", toKitchen))
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.robot.On("startVitalSign", fake.Script{RunFor: -1})
+				r.receive(planJSON("wf-1", plan))
+				r.wait(time.Second)
+				if st := r.onDisk("wf-1", "step_1"); st != core.Dispatching {
+					t.Fatalf("on disk it is %s: the acceptance was to wait for company", st)
+				}
+				tc.then(r)
+				if st := r.onDisk("wf-1", "step_1"); st != core.Running {
+					t.Fatalf("on disk it is %s", st)
+				}
+			})
+		})
+	}
+}
+
+func stepCancelJSON(id, target string) string {
+	return strings.Replace(cancelJSON(id, target), `"scope":"workflow"`, `"scope":"step"`, 1)
+}
+
+func TestReceiptsReachTheDisk(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		ack := r.m.Pending(1)[0].ID
+		if err := r.m.Receipted(t.Context(), []core.MessageID{core.MessageID(ack)}); err != nil {
+			t.Fatal(err)
+		}
+		r.wait(2 * time.Minute)
+		r.kill()
+		r.open()
+		for _, row := range r.m.Pending(100) {
+			if row.ID == ack {
+				t.Fatal("a receipted row is sent again after a restart")
+			}
+		}
+	})
+}
+
+func TestWorkflowWithoutItsAttemptIsSetAside(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.wait(time.Second)
+		img, err := r.mem.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.kill()
+		for _, rec := range img.Records {
+			if strings.HasPrefix(rec.Item, "a:") {
+				rec.Body = nil
+				if err := r.mem.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{rec}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r.open()
+		r.wait(time.Minute)
+		if got := r.m.SetAside(); len(got) != 1 || got[0] != "wf-1" {
+			t.Fatalf("set aside %v", got)
+		}
+	})
+}
+
+func TestEndedPlanThatLeftSomethingRunningComesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("startBasicAirClear", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"}]`))
+		r.wait(4 * time.Second)
+		r.robot.Emit(core.Observed{Event: "cleaning.started", Source: "home"})
+		r.wait(time.Second)
+		if st := r.state("wf-1", "step_1"); st != core.Completed {
+			t.Fatalf("step is %s", st)
+		}
+		r.kill()
+		r.open()
+		r.wait(time.Second)
+		r.receive(cancelJSON("c-1", "wf-1"))
+		r.wait(time.Second)
+		if r.stops() == 0 {
+			t.Fatal("what it left running cannot be stopped any more")
+		}
+	})
 }

@@ -401,3 +401,17 @@ func TestWhatIsNoRest(t *testing.T) {
 		})
 	}
 }
+
+func TestOwnStopContradictsNothing(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.event("movement.failed", task, nil) // of course it did not get there
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+	if e := r.step("step_1").Effects[0]; e.State == core.EffectContradicted {
+		t.Fatalf("effect %+v", e)
+	}
+}

@@ -475,3 +475,55 @@ func TestAClaimDoesNotRaiseTheClass(t *testing.T) {
 	r.settleAt("movement.location", "kitchen")
 	r.want("step_1", "verifying")
 }
+
+func TestSatisfiedOnlyByFreshReadings(t *testing.T) {
+	r := newRig(t)
+	for range 4 {
+		r.read("movement.location", "kitchen")
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	r.pass(5_000)
+	r.submit(toKitchen)
+	r.want("step_1", "queued") // somebody may have carried it away since
+	reads := count[core.Read](r)
+	if reads == 0 {
+		t.Fatal("nobody asks where it is")
+	}
+	for range 50 { // other news does not make it ask again
+		r.read("battery.level", 80.0)
+	}
+	if n := count[core.Read](r); n != reads {
+		t.Fatalf("%d reads in one moment", n-reads)
+	}
+}
+
+func TestWindowsAreNarrow(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		plan string
+		do   func(r *rig)
+	}{
+		{"something else used the resource meanwhile", `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","required_effects":["air_cleaning_completed"]}]`, func(r *rig) {
+			r.do(core.Observed{Event: "external_start", Resource: "cleaner", Source: "home"}, core.Observed{Event: "external_stop", Resource: "cleaner", Source: "home"})
+			r.event("cleaning.completed", "", nil)
+		}},
+		{"the proof has to name its task", `[{"cloud_step_id":"step_1","taskMethod":"setVolume","params":{"level":60}}]`, func(r *rig) {
+			r.event("sound.changed", "", core.Values{"level": 60.0})
+		}},
+		{"two of a kind that use nothing", `[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},{"cloud_step_id":"step_2","taskMethod":"getAirQuality"}]`, func(r *rig) {
+			r.event("air.measured", "", core.Values{"pm25": 3.0, "grade": "good"})
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.submit(tc.plan)
+			for _, d := range r.dispatches() {
+				r.do(core.TaskAnswered{Task: d.Task, Accepted: true, Instance: "run-1"})
+			}
+			r.pass(2_000)
+			tc.do(r)
+			r.want("step_1", "running")
+		})
+	}
+}

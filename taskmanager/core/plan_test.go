@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 const chain = `[
@@ -218,6 +219,8 @@ func TestOneAttemptAResource(t *testing.T) {
 	r.pass(200_000) // it times out, and its wheels may still turn
 	r.want("step_1", "timed_out/step_timeout")
 	r.read("battery.level", 80.0)
+	r.read("movement.location", "study")
+	r.read("movement.is_moving", true) // nothing but the first task is in the way of the second
 	if n := len(r.dispatches()); n != 1 {
 		t.Fatalf("%d dispatches while the base is not at rest", n)
 	}
@@ -343,4 +346,51 @@ func TestSameStepResultSameAnswer(t *testing.T) {
 	if other := r.do(ev).Answers[0]; other.Accepted || other.Reason != core.ReasonIDReused {
 		t.Fatalf("other content: %+v", other)
 	}
+}
+
+func TestDelayCountsFromTheEvent(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","wait_policy":"event","required_effects":["air_cleaning_completed"]},
+	 {"cloud_step_id":"step_2","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":60000}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.pass(20_000) // it takes its time
+	began := r.now.Boot
+	r.event("cleaning.started", task, nil)
+	if due := r.step("step_2").Due; due != began+60_000 {
+		t.Fatalf("due %d ms after it began, want 60000", due-began)
+	}
+}
+
+func TestWhatReleasesNobody(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		ev   core.Observed
+		want string
+	}{
+		{"an echo of the command", core.Observed{Class: catalog.Echo, Data: core.Values{"mode": "fixed"}}, "pending"},
+		{"the same event of another kind", core.Observed{Data: core.Values{"mode": "all"}}, "pending"},
+		{"the event", core.Observed{Data: core.Values{"mode": "fixed"}}, "dispatching"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","wait_policy":"event","wait_event":{"event":"cleaning.started","match":{"mode":"fixed"}},"required_effects":["air_cleaning_completed"]},
+			 {"cloud_step_id":"step_2","taskMethod":"getAirQuality","depends_on":["step_1"]}]`)
+			tc.ev.Event, tc.ev.Task, tc.ev.Source = "cleaning.started", r.last().Task, "home"
+			r.do(core.TaskAnswered{Task: tc.ev.Task, Accepted: true, Instance: "run-1"})
+			r.do(tc.ev)
+			r.want("step_2", tc.want)
+		})
+	}
+}
+
+func TestResultOfAnotherStep(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"},{"cloud_step_id":"step_2","execution_target":"cloud","skill":"fresh_information_brief"}]`)
+	due := r.sent(core.MsgStepDue)
+	r.do(core.StepResult{Head: core.Head{Msg: "m1"}, Step: "step_2", Task: due[0].Task, Done: true})
+	if a := r.ch.Answers[0]; a.Accepted || a.Reason != core.ReasonStale {
+		t.Fatalf("answer %+v", a)
+	}
+	r.want("step_1", "running", "step_2", "running")
 }

@@ -379,3 +379,91 @@ func TestNextMark(t *testing.T) {
 		t.Fatalf("the next mark %d ms before the end, want 40000", due-at)
 	}
 }
+
+func TestWallClockThatJumpsOverARestart(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		bootID string
+		jump   int64
+		left   int64
+	}{
+		{"in one boot only the boot clock counts", "boot-1", 3_600_000, 19_000},
+		{"a clock that went back makes nothing later", "boot-2", -3_600_000, 20_000},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},
+			 {"cloud_step_id":"step_2","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":30000}]`)
+			task := r.last().Task
+			r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+			r.event("air.measured", task, core.Values{"pm25": 3.0, "grade": "good"})
+			r.pass(10_000)
+			r.do(core.Tick{})
+			r.now.Boot += 1_000
+			r.now.WallMS += tc.jump
+			r.now.BootID = tc.bootID
+			r.restart("run-1")
+			if left := int64(r.step("step_2").Due - r.now.Boot); left != tc.left {
+				t.Fatalf("%d ms left, want %d", left, tc.left)
+			}
+		})
+	}
+}
+
+func TestTimeoutGoesOnInTheNextBoot(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.pass(10_000)
+	r.do(core.Tick{})
+	r.now.Boot, r.now.BootID, r.now.WallMS = 2_000, "boot-2", r.now.WallMS+5_000
+	r.restart("run-1")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"})
+	if left := r.step("step_1").Due - r.now.Boot; left != 165_000 {
+		t.Fatalf("%d ms of the timeout left, want 165000", left)
+	}
+}
+
+func TestWallClockOfTheLastCommitWasWrong(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},
+	 {"cloud_step_id":"step_2","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":30000}]`)
+	task := r.last().Task
+	r.now.Trusted, r.now.WallMS = false, 1_000 // it boots in 1970
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("air.measured", task, core.Values{"pm25": 3.0, "grade": "good"})
+	r.now.Boot, r.now.BootID, r.now.Trusted, r.now.WallMS = 2_000, "boot-2", true, 1_800_000_000_000
+	r.restart("run-1")
+	if left := r.step("step_2").Due - r.now.Boot; left != 30_000 {
+		t.Fatalf("%d ms left: the time off is not known", left)
+	}
+}
+
+func TestEffectIsLookedForBeforeItIsSentAgain(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.up("run-2")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-2"})
+	for range 14 { // it had arrived when it was forgotten
+		r.read("movement.location", "kitchen")
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	r.want("step_1", "satisfied")
+	if n := len(r.dispatches()); n != 1 {
+		t.Fatalf("%d dispatches", n)
+	}
+}
+
+func TestARestartForgetsEveryReading(t *testing.T) {
+	r := newRig(t)
+	r.restart("run-1")
+	r.elsewhere()
+	r.submit(toKitchen)
+	r.want("step_1", "blocked/context_missing") // the battery may have been read years ago
+}
