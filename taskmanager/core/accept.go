@@ -73,7 +73,8 @@ func (w *work) again(ev PlanSubmitted, before Answer) {
 	if !before.Accepted || ev.Local {
 		return
 	}
-	if wf := w.wf(ev.Plan.Workflow); wf != nil && wf.State.Terminal() {
+	base := w.cur.Workflows[ev.Plan.Workflow]
+	if wf := w.wf(ev.Plan.Workflow); base != nil && base.State.Terminal() { // one that ends in this very batch is reported with it
 		w.report(wf)
 	} else if wf == nil && ev.Past != nil {
 		w.send(Message{Type: MsgResult, Workflow: ev.Plan.Workflow, Plan: ev.Plan.ID, Turn: ev.Plan.TurnID, Result: ev.Past.Result})

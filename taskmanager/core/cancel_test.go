@@ -415,3 +415,28 @@ func TestOwnStopContradictsNothing(t *testing.T) {
 		t.Fatalf("effect %+v", e)
 	}
 }
+
+func TestEndIsFoundAfterARefusedStop(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.do(core.StopAnswered{Task: task, Refused: true})
+	r.log = nil
+	r.pass(130_000)
+	if count[core.Query](r) == 0 {
+		t.Fatal("nothing bounds it, and nobody asks whether it has ended")
+	}
+}
+
+func TestOneResultOfAPlanThatIsRepeatedAsItEnds(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused}, r.planEvent("wf_1", "pl_1", toKitchen))
+	if n := len(r.sent(core.MsgResult)); n != 1 {
+		t.Fatalf("%d results", n)
+	}
+}

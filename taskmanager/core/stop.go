@@ -80,6 +80,9 @@ func (w *work) stopAnswered(ev StopAnswered) {
 		a.State, a.next, a.dirty = Live, 0, true
 		w.move(wf, a.Step, Running, ReasonCancelRefused)
 		st.Due = st.RunDue
+		if st.Due == 0 {
+			st.recheck = w.now.Boot + gapMS
+		}
 		w.ch.Must = true
 	}
 }
