@@ -59,6 +59,11 @@ bench: ## a million events of plans like S01 to S04 through the core, and its al
 	go test ./taskmanager/core -run TestAllocationBaseline -v
 	go test ./taskmanager/core -run '^$$' -bench ReduceEvents -benchtime 1000000x -benchmem
 
+SEEDS ?= 5000
+.PHONY: homes
+homes: ## random homes through the core, judged by the robot's own log: SEEDS=5000
+	go test ./taskmanager/core -run TestSimulation -v -timeout 60m -sim.seeds $(SEEDS)
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@for pkg in $$(git grep -l 'func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

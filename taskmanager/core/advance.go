@@ -154,77 +154,6 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 	}
 }
 
-// delay counts from the anchor's evidence, with submitted from its acceptance, with a skipped anchor from its end.
-func (w *work) delay(wf *Workflow, i int) {
-	spec := &wf.Plan.Steps[i]
-	from := wf.Accepted
-	if spec.Anchor > 0 {
-		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
-	}
-	due := from + Instant(spec.DelayMS)
-	if due <= w.now.Boot {
-		w.move(wf, i, Queued, ReasonNone)
-		return
-	}
-	w.move(wf, i, Waiting, ReasonNone)
-	wf.Steps[i].Due = due
-	w.ch.Must = true
-}
-
-// released is the moment at which a step let its dependants go.
-func released(spec *StepSpec, st *Step) Instant {
-	switch {
-	case spec.Wait == WaitSubmitted && st.Accepted != 0:
-		return st.Accepted
-	case spec.Wait == WaitForEvent && st.Released != 0:
-		return st.Released
-	case st.Done != 0:
-		return st.Done
-	}
-	return st.Ended
-}
-
-// dependencies says whether a step may go on, or why it never can.
-func (w *work) dependencies(wf *Workflow, i int) (met bool, never Reason) {
-	met = true
-	for _, d := range wf.Plan.Steps[i].Deps {
-		ok, no := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On)
-		if no != ReasonNone {
-			return false, no
-		}
-		met = met && ok
-	}
-	return met, ReasonNone
-}
-
-func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
-	success := st.State == Completed || st.State == Satisfied || st.State == Skipped && st.Reason == ReasonConditionFalse
-	failure := st.State == Failed || st.State == TimedOut
-	switch on {
-	case OnFailure:
-		if failure || !st.State.Terminal() {
-			return failure, ReasonNone
-		}
-		return false, ReasonBranchNotTaken
-	case OnDone:
-		if success || failure || !st.State.Terminal() {
-			return success || failure, ReasonNone
-		}
-		return false, ReasonDependencyFailed
-	}
-	switch {
-	case st.State.Terminal() && !success:
-		return false, ReasonDependencyFailed
-	case spec.Wait == WaitForEvent && st.State == Completed && st.Released == 0:
-		return false, ReasonWaitEventMissing
-	case spec.Wait == WaitForEvent:
-		return success || st.Released != 0, ReasonNone
-	case spec.Wait == WaitSubmitted:
-		return success || st.Accepted != 0, ReasonNone
-	}
-	return success, ReasonNone
-}
-
 // ready: all that the step waited for has happened. Its condition, prerequisites, inputs, service and resources are looked at
 // now, in the very step of the core that decides to dispatch.
 func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
@@ -250,7 +179,7 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	if w.turnedAway(&wf.Steps[i], svc) {
 		return
 	}
-	if !w.take1(wf, i, busy) {
+	if !w.vacant(wf, i, busy) {
 		return
 	}
 	if w.holdsAlready(wf, i, args) {
@@ -327,29 +256,8 @@ func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
 	}
 }
 
-// sendable says whether a value fits the limits of a message. An executor's output has only those of its socket.
-// Source: docs/contract.md, limits (strings 8 KiB, 1,024 elements, 256 members, nesting 16 with the envelope).
-func sendable(v condition.Value, depth int) bool {
-	switch v := v.(type) {
-	case string:
-		return len(v) <= 8<<10
-	case []any:
-		return depth <= 10 && len(v) <= 1024 && !slices.ContainsFunc(v, func(x any) bool { return !sendable(x, depth+1) })
-	case map[string]any:
-		if depth > 10 || len(v) > 256 {
-			return false
-		}
-		for _, x := range v {
-			if !sendable(x, depth+1) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// take1 says whether the resources are free for the step, and keeps its place in the queue where they are not.
-func (w *work) take1(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bool {
+// vacant says whether the resources are free for the step, and keeps its place in the queue where they are not.
+func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bool {
 	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
 	res, taken := firstBusy(spec.Resources, busy)
 	if !taken {
@@ -387,52 +295,4 @@ func (w *work) askRest(task TaskID) {
 	}
 	w.probe(wf, a) // its end may have been told while nobody listened
 	w.readRest(wf, a)
-}
-
-// dispatch commits the intent to call. The call itself follows the commit; that of a read or a stop need not wait for it.
-func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog.ResourceID]TaskID) {
-	spec := &wf.Plan.Steps[i]
-	a := w.newAttempt(wf, i)
-	a.Service, a.Args, a.Resources, a.Disturbed = spec.Op.Service, args, spec.Resources, w.inUse(spec.Resources)
-	a.Instance = w.serviceOf(a.Service).Instance
-	claim(spec.Resources, busy, a.Task)
-	w.move(wf, i, Dispatching, ReasonNone)
-	wf.Steps[i].Due = w.now.Boot + Instant(w.ackMS(spec))
-	out := Dispatch{Task: a.Task, Service: a.Service, Method: spec.Method, Params: call}
-	w.ch.Must = true
-	if spec.Op.ReadOnly || len(spec.Stops) > 0 {
-		w.ch.Now = append(w.ch.Now, out)
-	} else {
-		w.ch.Outputs = append(w.ch.Outputs, out)
-	}
-	if len(spec.Stops) > 0 {
-		w.stopUsers(spec.Stops, wf.Plan.Workflow, ReasonUserCancelled)
-	}
-}
-
-func (w *work) newAttempt(wf *Workflow, i int) *Attempt {
-	st := &wf.Steps[i]
-	task := w.newTask()
-	wf.Attempts = append(wf.Attempts, Attempt{Task: task, Step: i, State: Calling, Seq: w.seq, At: w.now.Boot, dirty: true})
-	st.Task, st.Accepted, st.Released, st.RunDue, st.dirty = task, 0, 0, 0, true
-	st.Attempts++
-	st.Effects = slices.Clone(st.Effects)
-	for e := range st.Effects {
-		st.Effects[e] = Effect{ID: st.Effects[e].ID, State: EffectOpen}
-	}
-	return &wf.Attempts[len(wf.Attempts)-1]
-}
-
-// dispatchCloud asks the cloud to carry out a step. Its attempt is its outbox row: re-sending is its probe.
-func (w *work) dispatchCloud(wf *Workflow, i int, inputs Values) {
-	a := w.newAttempt(wf, i)
-	a.Cloud, a.State = true, Live
-	w.run(wf, i)
-	spec := &wf.Plan.Steps[i]
-	var seen []Effect
-	for _, d := range spec.Deps {
-		seen = append(seen, wf.Steps[d.Step].Effects...)
-	}
-	w.send(Message{Type: MsgStepDue, Workflow: wf.Plan.Workflow, Step: spec.ID, Task: a.Task,
-		StepDue: &StepDue{Step: spec.ID, Task: a.Task, Skill: spec.Skill, Inputs: inputs, Proof: seen}})
 }

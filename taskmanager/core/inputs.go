@@ -65,3 +65,24 @@ func (w *work) reground(wf *Workflow, i int, op catalog.Operation) (fault string
 	}
 	return ""
 }
+
+// sendable says whether a value fits the limits of a message. An executor's output has only those of its socket.
+// Source: docs/contract.md, limits (strings 8 KiB, 1,024 elements, 256 members, nesting 16 with the envelope).
+func sendable(v condition.Value, depth int) bool {
+	switch v := v.(type) {
+	case string:
+		return len(v) <= 8<<10
+	case []any:
+		return depth <= 10 && len(v) <= 1024 && !slices.ContainsFunc(v, func(x any) bool { return !sendable(x, depth+1) })
+	case map[string]any:
+		if depth > 10 || len(v) > 256 {
+			return false
+		}
+		for _, x := range v {
+			if !sendable(x, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+package core
+
+// delay counts from the anchor's evidence, with submitted from its acceptance, with a skipped anchor from its end.
+func (w *work) delay(wf *Workflow, i int) {
+	spec := &wf.Plan.Steps[i]
+	from := wf.Accepted
+	if spec.Anchor > 0 {
+		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
+	}
+	due := from + Instant(spec.DelayMS)
+	if due <= w.now.Boot {
+		w.move(wf, i, Queued, ReasonNone)
+		return
+	}
+	w.move(wf, i, Waiting, ReasonNone)
+	wf.Steps[i].Due = due
+	w.ch.Must = true
+}
+
+// released is the moment at which a step let its dependants go.
+func released(spec *StepSpec, st *Step) Instant {
+	switch {
+	case spec.Wait == WaitSubmitted && st.Accepted != 0:
+		return st.Accepted
+	case spec.Wait == WaitForEvent && st.Released != 0:
+		return st.Released
+	case st.Done != 0:
+		return st.Done
+	}
+	return st.Ended
+}
+
+// dependencies says whether a step may go on, or why it never can.
+func (w *work) dependencies(wf *Workflow, i int) (met bool, never Reason) {
+	met = true
+	for _, d := range wf.Plan.Steps[i].Deps {
+		ok, no := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On)
+		if no != ReasonNone {
+			return false, no
+		}
+		met = met && ok
+	}
+	return met, ReasonNone
+}
+
+func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
+	success := st.State == Completed || st.State == Satisfied || st.State == Skipped && st.Reason == ReasonConditionFalse
+	failure := st.State == Failed || st.State == TimedOut
+	switch on {
+	case OnFailure:
+		if failure || !st.State.Terminal() {
+			return failure, ReasonNone
+		}
+		return false, ReasonBranchNotTaken
+	case OnDone:
+		if success || failure || !st.State.Terminal() {
+			return success || failure, ReasonNone
+		}
+		return false, ReasonDependencyFailed
+	}
+	switch {
+	case st.State.Terminal() && !success:
+		return false, ReasonDependencyFailed
+	case spec.Wait == WaitForEvent && st.State == Completed && st.Released == 0:
+		return false, ReasonWaitEventMissing
+	case spec.Wait == WaitForEvent:
+		return success || st.Released != 0, ReasonNone
+	case spec.Wait == WaitSubmitted:
+		return success || st.Accepted != 0, ReasonNone
+	}
+	return success, ReasonNone
+}
