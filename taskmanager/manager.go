@@ -43,6 +43,7 @@ type Manager struct {
 	startNo    int64
 	setAside   []string
 	storeAside string
+	fresh      bool // the store is new
 
 	outbox  outbox
 	watch   watchers
@@ -82,7 +83,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		o: o, inbox: make(chan request, inboxSize), stops: make(chan request, 64), hurried: map[core.TaskID]request{}, timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
-		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside,
+		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside, fresh: img.Fresh,
 	}
 	d := DecodeRecords(img.Records)
 	d.Device.Epoch = img.Epoch
@@ -121,7 +122,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.wg.Wait()
 		close(m.stopped)
 	}()
-	if err := m.apply(ctx, []request{{event: core.Started{StartNo: m.startNo}}}); err != nil {
+	if err := m.apply(ctx, []request{{event: core.Started{StartNo: m.startNo, Fresh: m.fresh}}}); err != nil {
 		return err
 	}
 	ready := m.ready

@@ -658,3 +658,23 @@ func TestEndedPlanThatLeftSomethingRunningComesBack(t *testing.T) {
 		}
 	})
 }
+
+func TestANewStoreStopsTheBody(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		if n := r.calls("stopMovement"); n != 0 {
+			t.Fatalf("%d stops by a store that is not new", n)
+		}
+		r.kill()
+		r.mem = storetest.NewMemory() // the disk was lost, the robot lives on
+		r.open()
+		r.wait(time.Second)
+		if n := r.calls("stopMovement"); n != 1 {
+			t.Fatalf("%d stops by a new store, want 1", n)
+		}
+		r.kill()
+		r.open()
+		if n := r.calls("stopMovement"); n != 1 {
+			t.Fatalf("%d stops after one more restart, want 1", n)
+		}
+	})
+}

@@ -66,7 +66,7 @@ var theCatalog = func() *catalog.Catalog {
 // bubble runs a test in virtual time with a fresh rig.
 func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, cat: theCatalog, mem: storetest.NewMemory(), ids: new(atomic.Int64), clk: clock.Package("boot-1")}
+		r := &rig{t: t, cat: theCatalog, mem: storetest.NewMemory().Reopen(), ids: new(atomic.Int64), clk: clock.Package("boot-1")}
 		r.open()
 		defer r.close()
 		f(t, r)

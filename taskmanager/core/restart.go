@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -11,6 +12,7 @@ import (
 func (w *work) started(ev Started) {
 	w.touched, w.ch.Must, w.ch.forget = true, true, true
 	w.dev.StartNo = ev.StartNo
+	w.dev.StopBody = w.dev.StopBody || ev.Fresh
 	for id := range w.cur.Services {
 		w.ch.gone = append(w.ch.gone, id)
 	}
@@ -27,6 +29,32 @@ func (w *work) started(ev Started) {
 			}
 		}
 	}
+}
+
+// stopBodyOnce: nothing is known of what an earlier store had begun, so a service that can stop the body is told to, once. What
+// it does not accept is tried again when it comes anew.
+func (w *work) stopBodyOnce(ev ExecutorUp) {
+	if !w.dev.StopBody {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.cat.Resources)) {
+		res := w.cat.Resources[id]
+		if res.Body && res.Stop != "" && slices.Contains(ev.Methods, res.Stop) {
+			w.dev.StopTask = w.newTask()
+			w.ch.Now = append(w.ch.Now, Dispatch{Task: w.dev.StopTask, Service: ev.Service, Method: res.Stop})
+			w.ch.Must = true
+		}
+	}
+}
+
+// stoppedOnce takes the answer to that stop.
+func (w *work) stoppedOnce(ev TaskAnswered) bool {
+	if ev.Task == "" || ev.Task != w.dev.StopTask {
+		return false
+	}
+	w.dev.StopBody, w.dev.StopTask = !ev.Accepted, ""
+	w.touched, w.ch.Must = true, true
+	return true
 }
 
 // everyone lists the workflows that are open or still hold something, by rank.

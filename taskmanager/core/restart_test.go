@@ -467,3 +467,30 @@ func TestARestartForgetsEveryReading(t *testing.T) {
 	r.submit(toKitchen)
 	r.want("step_1", "blocked/context_missing") // the battery may have been read years ago
 }
+
+func TestANewStoreStopsTheBodyOnce(t *testing.T) {
+	stops := func(r *rig) (out []core.Dispatch) {
+		for _, d := range r.dispatches() {
+			if d.Method == "stopMovement" {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	r := newRig(t)
+	r.do(core.Started{StartNo: 2, Fresh: true}) // what an earlier store had begun may still move
+	r.up("run-1")
+	if n := len(stops(r)); n != 1 {
+		t.Fatalf("%d stops, want 1", n)
+	}
+	r.do(core.TaskAnswered{Task: stops(r)[0].Task, Unknown: true})
+	r.restart("run-1") // it was not answered: neither a restart nor the loss of the call makes it forgotten
+	if n := len(stops(r)); n != 2 {
+		t.Fatalf("%d stops, want another", n)
+	}
+	r.do(core.TaskAnswered{Task: stops(r)[1].Task, Accepted: true})
+	r.restart("run-2")
+	if n := len(stops(r)); n != 2 {
+		t.Fatalf("%d stops, want no more", n)
+	}
+}

@@ -35,6 +35,8 @@ type Device struct {
 	OutSeq      int64  `json:"out_seq"`
 	AcceptNo    int64  `json:"accept_no"`
 	CancelAllMS int64  `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
+	StopBody    bool   `json:"stop_body,omitempty"`     // the store is new: whatever an earlier one had begun is to be stopped once
+	StopTask    TaskID `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
 
 	BootID string  `json:"boot_id,omitempty"` // of Boot below
 	Boot   Instant `json:"boot,omitempty"`    // when it was last written

@@ -8,6 +8,9 @@ import (
 
 // taskAnswered takes the executor's answer to a dispatch. A late answer still counts; a second one does not.
 func (w *work) taskAnswered(ev TaskAnswered) {
+	if w.stoppedOnce(ev) {
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || a.State == Live || a.State == Ended {
 		return
@@ -239,6 +242,7 @@ func (w *work) executorUp(ev ExecutorUp) {
 	w.ch.gone = slices.DeleteFunc(w.ch.gone, func(id ServiceID) bool { return id == ev.Service })
 	w.ch.services[ev.Service] = Service{Instance: ev.Instance, Methods: ev.Methods, Since: w.now.Boot}
 	w.touched, w.freed = true, true
+	w.stopBodyOnce(ev)
 	for _, r := range w.listening() {
 		wf := w.wf(r.wf)
 		a := &wf.Attempts[r.at]

@@ -46,6 +46,9 @@ func (d *demo) agentSaid(a agentLine) {
 
 // robotDid tells what the body did, and plays the people around it: the one who pulls the plug, and the one who is measured.
 func (d *demo) robotDid(e home.Entry) {
+	if d.tell.began.IsZero() && e.Kind == home.KindEvent {
+		return // the agent's store is new, so it has the body stopped once: nothing to show yet
+	}
 	d.tell.say("robot", "%s", sayRobot(e))
 	if d.killAt != "" && e.Kind == d.killAt {
 		d.killed, d.killAt = d.killAt, ""

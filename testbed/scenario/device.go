@@ -16,6 +16,7 @@ import (
 	"deviceagent/agent/clock"
 	"deviceagent/agent/config"
 	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/store"
 )
 
 // device is the robot's computer: it can lose its power, and starts again from what its disk holds.
@@ -54,6 +55,9 @@ func (d *device) start(ctx context.Context) error {
 	cfg := config.Default()
 	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json
 	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
+	if err := inService(ctx, cfg.StateDir); err != nil {
+		return err
+	}
 	front := newDoor()
 	l := &life{ended: make(chan error, 1)}
 	a, err := agent.New(ctx, agent.Options{Config: cfg, Catalog: d.cat, Clock: d.clock, Log: d.log, Executor: front, Read: newDoor(), Control: newDoor(),
@@ -76,6 +80,18 @@ func (d *device) start(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.door, d.agent, d.life = front, a, l
 	return nil
+}
+
+// inService makes the store of a robot that has been in service: a new one would have the body stopped once.
+func inService(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, filepath.Join(dir, "agent.db"), store.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // dial is the executor socket as the robot's service sees it.
