@@ -182,11 +182,23 @@ func (k *checker) ground(s *core.StepSpec, r *wire.Request, res catalog.Resolved
 	k.times(s, r, res, standIns)
 	k.effects(s, r, op, standIns)
 	k.waitEvent(s, r, op)
+	k.retry(s, r, op)
 	for name := range standIns {
 		delete(res.Args, name)
 		delete(res.Call, name)
 	}
 	s.Args, s.Call = res.Args, res.Call
+}
+
+// retry: only what the catalog lets be sent again may be tried again.
+func (k *checker) retry(s *core.StepSpec, r *wire.Request, op catalog.Operation) {
+	switch {
+	case r.Retry == nil:
+	case op.Redo == catalog.RedoNever || op.Redo == "":
+		k.here("retry", wire.ReasonBadValue, "%s is never sent again (redo never)", s.Method)
+	default:
+		s.Retry = core.Retry{Attempts: r.Retry.MaxAttempts, BackoffMS: r.Retry.BackoffMS}
+	}
 }
 
 // times: every step is bounded; only what waits for a person may take as long as they like.

@@ -204,7 +204,7 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 		{"schedule", "plan", planBody(`"schedule":{}`, air)},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"cancel_steps", "plan", planBody(`"cancel_steps":["x"]`, air)},
-		{"retry", "plan", planBody("", step(`"retry":{"max_attempts":2}`))},
+		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"after_existing_event", "plan", planBody("", step(`"temporal_relation":"after_existing_event"`))},
 		{"at_time", "plan", planBody("", step(`"temporal_relation":"at_time"`))},
 		{"anchor_event", "plan", planBody("", step(`"anchor_event":"x"`))},

@@ -127,9 +127,6 @@ func (k *checker) step(i int, r *wire.Request) {
 	if r.ContractVersion != "" && r.ContractVersion != wire.Version {
 		k.here("contract_version", core.ReasonUnsupported, "must be %s", wire.Version)
 	}
-	if r.Retry != nil {
-		k.here("retry", core.ReasonUnsupported, "this agent does not retry steps yet")
-	}
 	k.outputKey(i, s.Output)
 	k.dependencies(s, r)
 	k.temporal(s, r)
@@ -166,6 +163,9 @@ func (k *checker) cloudStep(s *core.StepSpec, r *wire.Request) {
 	}
 	if len(r.RequiredEffects) > 0 {
 		k.here("required_effects", core.ReasonUnsupported, "this agent takes no effects of cloud steps yet")
+	}
+	if r.Retry != nil {
+		k.here("retry", core.ReasonUnsupported, "this agent does not retry cloud steps")
 	}
 	if s.Wait == core.WaitForEvent || r.WaitEvent != nil {
 		k.here("wait_policy", core.ReasonUnsupported, "a cloud step releases others when it is handed over (submitted) or has ended (completed)")

@@ -34,7 +34,8 @@ var refusedPlans = []struct {
 
 	{"other workflow", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","cloud_workflow_id":"wf_2"}`, "§0.cloud_workflow_id bad_value"},
 	{"other contract", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","contract_version":"v2"}`, "§0.contract_version unsupported"},
-	{"retry", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","retry":{"max_attempts":2}}`, "§0.retry unsupported"},
+	{"retry of what is never sent again", "", `{"cloud_step_id":"a","taskMethod":"startVitalSign","retry":{"max_attempts":2}}`, "§0.retry bad_value"},
+	{"retry of a cloud step", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`, "§0.retry unsupported"},
 
 	{"nothing to do", "", `{"cloud_step_id":"a"}`, "§0.taskMethod missing_field"},
 	{"unknown method", "", `{"cloud_step_id":"a","taskMethod":"playMusic","params":{"x":1}}`, "§0.taskMethod unknown_method"},
@@ -129,9 +130,9 @@ var refusedPlans = []struct {
 	{"condition on unknown context", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","when":{"ref":"ctx.mood","op":"eq","value":"good"}}`, "§0.when.ref bad_condition"},
 	{"condition on a whole output", "", air + `,{"cloud_step_id":"b","taskMethod":"getBatteryStatus","depends_on":["a"],"when":{"ref":"air","op":"eq","value":"bad"}}`, "§1.when.value bad_condition"},
 
-	{"several at once", `"cancel_steps":["x"]`, `{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"다락방","speed":1},"depends_on":["zz"],"retry":{"max_attempts":1},"when":{"ref":"air.grade","op":"eq","value":"bad"}},
+	{"several at once", `"cancel_steps":["x"]`, `{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"다락방","speed":1},"depends_on":["zz"],"when":{"ref":"air.grade","op":"eq","value":"bad"}},
 	  {"cloud_step_id":"b","taskMethod":"setVolume","params":{"level":500},"depends_on":["c"]},{"cloud_step_id":"c","token_text":"<sk_dance>()<sk_end>","depends_on":["b"]}`,
-		"workflow.cancel_steps unsupported\n§0.retry unsupported\n§0.depends_on[0] unknown_step\n§0.params.position unknown_location\n§0.params.speed unknown_parameter\n" +
+		"workflow.cancel_steps unsupported\n§0.depends_on[0] unknown_step\n§0.params.position unknown_location\n§0.params.speed unknown_parameter\n" +
 			"§1.params.level bad_parameter\n§2.token_text unknown_token\n§0.when.ref unknown_output\n§1.depends_on cycle\n§2.depends_on cycle"},
 }
 

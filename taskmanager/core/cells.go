@@ -23,6 +23,7 @@ var cells = map[StepState]map[Stimulus]StepState{
 	Verifying: {"proof": Completed, "opposite": Failed, "its time is over": TimedOut, "cancel": Cancelled},
 	OutcomeUnknown: {"accepted": Running, "refused": Failed, "not sent": Blocked, "says done": Verifying, "says failed": Failed, "says cancelled": Failed,
 		"proof": Completed, "query: runs": Running, "query: never ran": Dispatching, "its time is over": Failed, "cancel": Cancelling},
+	RetryWait:  {"its time is over": Dispatching, "cancel": Cancelled},
 	Cancelling: {"says done": Cancelled, "says failed": Cancelled, "says cancelled": Cancelled, "stop refused": Running},
 }
 

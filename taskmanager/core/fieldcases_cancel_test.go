@@ -147,19 +147,32 @@ func TestC12_AcceptedIsNotCancelled(t *testing.T) {
 }
 
 func TestC25_CancelBetweenTwoTriesEndsAtOnce(t *testing.T) {
-	r := newRig(t)
-	r.elsewhere()
-	r.submit(toKitchen)
-	r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorBusy})
-	r.want("step_1", "blocked/executor_busy")
-	r.do(cancel("wf_1"))
-	r.want("step_1", "cancelled/user_cancelled")
-	r.wantWorkflow(core.WfCancelled)
-	r.up("run-2")
-	r.idle()
-	r.elsewhere()
-	r.pass(60_000)
-	if n := len(r.dispatches()); n != 1 {
-		t.Fatalf("%d dispatches: it was tried again after its cancel", n)
+	for _, tc := range []struct {
+		name string
+		fail func(r *rig)
+		want string
+	}{
+		{"a declared retry waits its back-off", func(r *rig) { r.submit(retried); r.busy() }, "retry_wait/executor_busy"},
+		{"a call that could not be sent waits its pace", func(r *rig) {
+			r.submit(toKitchen)
+			r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorBusy})
+		}, "blocked/executor_busy"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.elsewhere()
+			tc.fail(r)
+			r.want("step_1", tc.want)
+			r.do(cancel("wf_1"))
+			r.want("step_1", "cancelled/user_cancelled")
+			r.wantWorkflow(core.WfCancelled)
+			r.up("run-2")
+			r.idle()
+			r.elsewhere()
+			r.pass(60_000)
+			if n := len(r.dispatches()); n != 1 {
+				t.Fatalf("%d dispatches: it was tried again after its cancel", n)
+			}
+		})
 	}
 }

@@ -115,6 +115,7 @@ type StepSpec struct {
 	EvidenceMS int64  `json:"evidence_ms"`
 	HoldMS     int64  `json:"hold_ms"`
 	OnFailure  OnFail `json:"on_failure"`
+	Retry      Retry  `json:"retry,omitzero"`
 
 	Op        Facts                `json:"op"`
 	Resources []catalog.ResourceID `json:"resources,omitempty"`
@@ -154,6 +155,12 @@ func EffectsOf(op catalog.Operation) []catalog.EffectID {
 		return []catalog.EffectID{""}
 	}
 	return op.Effects
+}
+
+// Retry is a declared local retry: at most Attempts tries in all, BackoffMS between two. Zero: none.
+type Retry struct {
+	Attempts  int64 `json:"attempts"`
+	BackoffMS int64 `json:"backoff_ms,omitempty"`
 }
 
 // Lookup finds the index of a step by id, or -1.

@@ -151,6 +151,9 @@ func (m *sim) policy(s map[string]any) {
 		if m.rnd.IntN(8) == 0 {
 			s["executionMode"] = "immediate"
 		}
+		if m.rnd.IntN(3) == 0 && s["taskMethod"] != "startVitalSign" { // that is never sent again
+			s["retry"] = map[string]any{"max_attempts": 1 + m.rnd.IntN(3), "backoff_ms": m.between(0, 20_000)}
+		}
 	}
 	switch m.rnd.IntN(5) {
 	case 0:

@@ -79,6 +79,7 @@ type Step struct {
 	Attempts   int64     `json:"attempts,omitempty"`    // dispatches so far
 	TriedSince Instant   `json:"tried_since,omitempty"` // of the first dispatch in a row that nobody took; its bounds count from there
 	Wish       Reason    `json:"wish,omitempty"`        // why its running task was to be stopped: it is never dispatched again
+	Tries      int64     `json:"tries,omitempty"`       // that failed and were followed by a retry
 	Task       TaskID    `json:"task,omitempty"`        // of the latest attempt
 	Accepted   Instant   `json:"accepted,omitempty"`    // the executor accepted it
 	Released   Instant   `json:"released,omitempty"`    // its wait_event was observed

@@ -30,20 +30,20 @@ const (
 var StepStates = []StepState{Pending, Waiting, Queued, Dispatching, Running, Verifying, Paused, Cancelling, RetryWait, Blocked,
 	OutcomeUnknown, Completed, Satisfied, Failed, TimedOut, Cancelled, Skipped}
 
-// moves is the life cycle as data. What is not here cannot happen; a terminal state has no way out. Paused and retry_wait are
-// part of the vocabulary; nothing of this form leads there.
+// moves is the life cycle as data. What is not here cannot happen; a terminal state has no way out. Paused is part of the
+// vocabulary; nothing of this form leads there.
 var moves = map[StepState][]StepState{
 	Pending:        {Waiting, Queued, Skipped, Cancelled},
 	Waiting:        {Queued, Skipped, Cancelled},
-	Queued:         {Dispatching, Running, Blocked, Satisfied, Skipped, Failed, Cancelled},
-	Blocked:        {Queued, Dispatching, Running, Satisfied, Skipped, Failed, Cancelled},
-	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, Completed, Failed, TimedOut, Cancelling, Cancelled},
-	Running:        {Verifying, OutcomeUnknown, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Queued:         {Dispatching, Running, Blocked, RetryWait, Satisfied, Skipped, Failed, Cancelled},
+	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, Cancelled},
+	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Running:        {Verifying, OutcomeUnknown, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Verifying:      {Completed, Failed, TimedOut, Cancelling, Cancelled},
-	OutcomeUnknown: {Queued, Blocked, Running, Verifying, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	OutcomeUnknown: {Queued, Blocked, Running, Verifying, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Cancelling:     {Cancelled, Running},
 	Paused:         {},
-	RetryWait:      {},
+	RetryWait:      {Queued, Cancelled},
 }
 
 // Moves lists the states that may follow s, in a fixed order.

@@ -214,9 +214,14 @@ func outputOf(st *Step) Values {
 	return nil
 }
 
-// fail ends a step without its effect. Whatever may still move is stopped; what the failure does to the rest is its on_failure.
+// fail ends a step without its effect, unless its declared retry takes it up again. Whatever may still move is stopped; what the
+// failure does to the rest is its on_failure.
 func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	st := &wf.Steps[i]
+	if to == Failed && w.mayRetry(wf, i, reason) {
+		w.retry(wf, i, reason)
+		return
+	}
 	if a := wf.attempt(st.Task); a != nil && a.holds() {
 		w.stop(wf, a)
 	}

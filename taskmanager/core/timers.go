@@ -60,7 +60,7 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	st := &wf.Steps[i]
 	st.Due, st.dirty = 0, true
 	switch st.State {
-	case Waiting:
+	case Waiting, RetryWait:
 		w.move(wf, i, Queued, ReasonNone)
 		w.freed = true
 	case Queued: // whether its effects hold already stays unknown: it is dispatched

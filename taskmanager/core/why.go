@@ -28,6 +28,8 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 		facts = w.whyPending(wf, i)
 	case Waiting:
 		facts = []Fact{{Kind: "delay", Text: fmt.Sprintf("a planned delay of %d ms runs", spec.DelayMS)}}
+	case RetryWait:
+		facts = whyRetry(st, spec)
 	case Queued, Blocked:
 		facts = w.whyHeld(wf, i)
 	case Dispatching:
@@ -61,7 +63,7 @@ func endText(st *Step) string {
 
 func dueText(s StepState) string {
 	switch s {
-	case Waiting:
+	case Waiting, RetryWait:
 		return "then it is queued"
 	case Queued:
 		return "then it is dispatched although it is not known whether its effect holds already"
