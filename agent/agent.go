@@ -1,11 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"slices"
 	"time"
@@ -170,15 +170,21 @@ type running struct {
 	done   chan struct{}
 }
 
+// errEndedEarly is the failure of a part that ended without an error although it has to run for as long as the agent does: without
+// it the agent would go on, said to be ready, and lack that part for ever.
+var errEndedEarly = errors.New("ended although nobody stopped it")
+
 // start runs a part in a context of its own, so that parts can be stopped one after the other.
 func start(ctx context.Context, p part, failed chan<- error) *running {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r := &running{p.name, cancel, make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		if err := p.run(own); err != nil && own.Err() == nil {
-			failed <- fmt.Errorf("%s: %w", p.name, err)
+		err := p.run(own)
+		if own.Err() != nil {
+			return
 		}
+		failed <- fmt.Errorf("cannot go on without the part %s: %w", p.name, cmp.Or(err, errEndedEarly))
 	}()
 	return r
 }
@@ -193,27 +199,4 @@ func (r *running) stop() bool {
 	case <-t.C:
 		return false
 	}
-}
-
-// listen opens a unix socket, unless it was handed in. A socket file that nobody listens on any more is what an earlier process
-// left behind.
-func listen(ctx context.Context, given net.Listener, path string) (net.Listener, error) {
-	if given != nil {
-		return given, nil
-	}
-	if c, err := net.Dial("unix", path); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("cannot listen on %s: another process does", path)
-	}
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("cannot listen on %s: %w", path, err)
-	}
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w", path, err)
-	}
-	if err := os.Chmod(path, 0o660); err != nil {
-		return nil, errors.Join(err, ln.Close())
-	}
-	return ln, nil
 }

@@ -67,9 +67,6 @@ func (c clockOf) NewTimer() taskmanager.Timer { return c.Clock.NewTimer() }
 
 // tlsOf reads the certificates of the settings for each new connection, so that a rotation needs no restart.
 func tlsOf(b config.Broker) cloudlink.TLSFunc {
-	if b.CAFile == "" && b.CertFile == "" {
-		return nil
-	}
 	return tlsFiles{b.CAFile, b.CertFile, b.KeyFile}.config
 }
 

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
+
+	"deviceagent/agent/clock"
 )
 
 // tlsFiles names the files of a TLS identity, read anew for each connection.
 type tlsFiles struct{ ca, cert, key string }
 
 func (f tlsFiles) config() (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, Time: notBefore(clock.BuildTime(), time.Now)}
 	if f.ca != "" {
 		pem, err := os.ReadFile(f.ca)
 		if err != nil {
@@ -32,6 +35,17 @@ func (f tlsFiles) config() (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// notBefore is the time by which certificates are judged: that of the machine, but never before the floor. A robot without a
+// battery for its clock boots in 1970, where no certificate is valid yet; it may need the link before anybody sets its clock.
+func notBefore(floor time.Time, now func() time.Time) func() time.Time {
+	return func() time.Time {
+		if t := now(); t.After(floor) {
+			return t
+		}
+		return floor
+	}
 }
 
 // credentials reads the user name and password of the settings' files.

@@ -102,11 +102,18 @@ func (in *intake) take() (mqtt.Message, bool) {
 	}
 }
 
-// handle passes one message on. An empty payload is how somebody clears a retained message: it means nothing to us.
+// handle passes one message on. An empty payload is how somebody clears a retained message: it means nothing to us. Nor does a
+// message that the broker kept and repeats because we subscribed: it is of no known age, and the planner, which retains nothing, is
+// asked for what it holds open anyway. What is retained and comes live has no such mark: there the memory of ids is the guard.
 func (in *intake) handle(ctx context.Context, m mqtt.Message) error {
 	l := in.s.link
 	kind, ok := strings.CutPrefix(m.Topic(), l.topic+"down/")
 	if len(m.Payload()) == 0 || !ok {
+		return nil
+	}
+	if m.Retained() {
+		l.opt.Log.Warn().Str("topic", m.Topic()).Int("bytes", len(m.Payload())).
+			Msg("retained message refused; clear it at the broker, and publish without the retain flag")
 		return nil
 	}
 	l.set(func(st *State) { st.LastDown = time.Now() })

@@ -95,6 +95,7 @@ type Link struct {
 	back        backoff
 	sizeCloses  int // connections in a row that ended for an oversize packet
 	earlyCloses int // connections in a row that the broker closed soon
+	lastEnd     Reason
 }
 
 // New makes a link. Nothing happens before Run.
@@ -175,7 +176,8 @@ func (l *Link) learn(end ending) {
 	if l.earlyCloses >= twinAfter {
 		end.reason = ReasonTwin
 	}
-	repeated := l.State().Reason == end.reason
+	repeated := l.lastEnd == end.reason && !end.online
+	l.lastEnd = end.reason
 	l.set(func(s *State) { s.offline(end.reason, end.detail()) })
 	event := l.opt.Log.Warn()
 	if repeated { // log changes, not polls

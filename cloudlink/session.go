@@ -83,7 +83,7 @@ func (s *session) run(ctx context.Context) ending {
 	close(s.over)
 	s.awaitLoss()
 	worker.Wait() // the next connection's messages must not overtake this one's
-	return ending{reason: f.reason, err: f.err, lasted: time.Since(s.up)}
+	return ending{reason: f.reason, err: f.err, lasted: time.Since(s.up), online: s.online}
 }
 
 // connect dials and gets the CONNACK.
@@ -271,7 +271,7 @@ func (s *session) drain(ctx context.Context, changed <-chan struct{}) (bool, *fa
 			return false, &fault{ReasonNoPuback, fmt.Errorf("no PUBACK for %v", resendAfter)}
 		}
 		pub, pubs := s.choose(now)
-		timer.Reset(s.wait(now))
+		timer.Reset(s.wait(now, pubs != nil))
 		select {
 		case pubs <- pub:
 			s.published(pub, time.Now())
@@ -312,10 +312,11 @@ func (s *session) choose(now time.Time) (publication, chan publication) {
 // idle is a wait that nothing but an event ends.
 const idle = 365 * 24 * time.Hour
 
-// wait is how long nothing becomes due by time alone.
-func (s *session) wait(now time.Time) time.Duration {
-	at := s.window.due()
-	if !s.online && (at.IsZero() || s.hello.next.Before(at)) && !s.window.inFlight(s.hello.id) {
+// wait is how long nothing becomes due by time alone. While a publish is chosen, only the end of the patience with the broker can:
+// what is due already would end the wait at once, again and again, for as long as the line takes nothing.
+func (s *session) wait(now time.Time, chosen bool) time.Duration {
+	at := s.window.due(chosen)
+	if !chosen && !s.online && (at.IsZero() || s.hello.next.Before(at)) && !s.window.inFlight(s.hello.id) {
 		at = s.hello.next
 	}
 	if at.IsZero() {

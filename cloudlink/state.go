@@ -104,6 +104,7 @@ type ending struct {
 	reason Reason
 	err    error
 	lasted time.Duration // since CONNACK; 0: there was none
+	online bool          // the planner had answered
 }
 
 func (e ending) detail() string {

@@ -82,8 +82,8 @@ func (w *window) published(id string, now time.Time) {
 	w.order = append(w.order, id)
 }
 
-// due is the next moment at which time alone changes what pick or stuck say; zero: never.
-func (w *window) due() time.Time {
+// due is the next moment at which time alone changes what pick or stuck say; zero: never. chosen: pick has a row already.
+func (w *window) due(chosen bool) time.Time {
 	var first time.Time
 	earlier := func(t time.Time) {
 		if first.IsZero() || t.Before(first) {
@@ -93,7 +93,7 @@ func (w *window) due() time.Time {
 	for _, at := range w.flying {
 		earlier(at.Add(resendAfter))
 	}
-	if _, at, ok := w.oldest(); ok && len(w.flying) < inFlightMax {
+	if _, at, ok := w.oldest(); ok && !chosen && len(w.flying) < inFlightMax {
 		earlier(at.Add(resendAfter))
 	}
 	return first
