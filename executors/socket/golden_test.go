@@ -13,6 +13,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 var update = flag.Bool("update", false, "rewrite the examples in docs/executor-socket.md")
@@ -177,7 +178,7 @@ func FuzzFrame(f *testing.F) {
 			return
 		}
 		outs := []core.Output{dispatch(1), core.Query{Task: "t1"}, core.Stop{Task: "t1"}, core.Read{}}
-		l := newLink(NewServer(Options{}), nil, Registration{Service: "motion", Instance: "i1"}, nil)
+		l := newLink(NewServer(Options{}), nil, Registration{Service: "motion", Instance: "i1", Keys: []catalog.ContextKey{"movement.is_moving"}}, nil)
 		for i, out := range outs {
 			var answer core.Event
 			l.calls[uint64(i)] = pending{out: out, done: func(ev core.Event, _ error) { answer = ev }}

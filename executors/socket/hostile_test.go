@@ -106,6 +106,7 @@ func TestBadFrameClosesWithAReason(t *testing.T) {
 		"outcome unknown":         raw(t, "result", 0, m{"task_id": "t1", "outcome": "fine"}),
 		"progress without a task": raw(t, "progress", 0, m{"percent": 1}),
 		"context key is text":     raw(t, "context", 0, m{"values": []m{{"key": "a b", "available": true}}}),
+		"context key not its own": raw(t, "context", 0, m{"values": []m{{"key": "safety.state", "value": "normal", "available": true}}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRig(t, Options{}, func(r *rig) {

@@ -2,6 +2,7 @@ package socket
 
 import (
 	"context"
+	"slices"
 
 	"deviceagent/executors"
 	"deviceagent/taskmanager/core"
@@ -57,9 +58,23 @@ func (l *link) inbound(f frame) (core.Event, error) {
 		return l.taskEnded(core.TaskID(b.Task), endedBody{Outcome: b.Outcome, Reason: b.Reason, Output: b.Output})
 	case KindContext:
 		vs, err := contextValues(f)
+		if err == nil {
+			err = l.ownKeys(vs)
+		}
 		return core.ContextRead{Source: string(l.reg.Service), Values: vs}, err
 	}
 	return nil, badFrame("%s is not for a program to send now", f.Kind)
+}
+
+// ownKeys refuses values that a program says unasked of keys that it did not register: whoever may open the socket could say for the
+// robot that it is safe, docked or silent. What it was asked for the registry compares with the question.
+func (l *link) ownKeys(vs []core.ContextValue) error {
+	for _, v := range vs {
+		if !slices.Contains(l.reg.Keys, v.Key) {
+			return badFrame("context key %s is not one that this program registered; name it in the keys of register", v.Key)
+		}
+	}
+	return nil
 }
 
 // answer ends the call that f answers. It is decoded first: an answer that cannot be read leaves its call open, so that the end of

@@ -59,7 +59,7 @@ func TestUnaskedFrames(t *testing.T) {
 				Data: core.Values{"room_id": "kitchen", "x": -1.5, "n": 3.0, "ok": false, "none": nil, "list": []any{1.0, "a"}}},
 			core.TaskEnded{Task: "t1", Outcome: core.OutcomeFailed, Reason: core.ReasonExecutorFailed, Source: "motion"},
 			core.ContextRead{Source: "motion", Values: []core.ContextValue{{Key: "movement.is_moving", Value: 0.0, Available: true},
-				{Key: "movement.location"}}},
+				{Key: "movement.is_moving"}}},
 		}
 		for _, err := range []error{s.Progress(want[0].(core.TaskProgress)), s.Event(want[1].(core.Observed)),
 			s.Result(core.TaskEnded{Task: "t1", Outcome: core.OutcomeFailed, Reason: "the wheel is stuck!"}),
