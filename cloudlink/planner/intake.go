@@ -91,7 +91,7 @@ func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
 		return s.quarantine(tx, device, kind, m, &wire.DecodeError{ID: env.ID, Faults: []wire.Fault{{ReasonCode: "foreign",
 			Path: "device_id", Message: fmt.Sprintf("device %s, type %s on topic %s", env.DeviceID, env.Type, m.topic)}}}, a)
 	}
-	workflow, err := workflowOf(tx, env)
+	workflow, err := s.workflowOf(tx, env)
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,13 @@ var sendAgain = map[string]bool{"clock_untrusted": true, "not_synced": true, "st
 
 // applyAck moves a submission. The first answer stands; acks are one per message, and a device repeats itself word for word.
 func (s *Server) applyAck(tx *store.Tx, env wire.Envelope, a *aftermath) error {
-	row, err := tx.Down(env.Ack.RefID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && row.DeviceID != env.DeviceID {
+	row, err := s.answered(tx, env)
+	if errors.Is(err, store.ErrNotFound) {
 		s.opt.Log.Warn().Str(keyDevice, env.DeviceID).Str(keyMessage, env.ID).Msg("ack of a message that this device was not sent")
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("cannot find acked message %s: %w", env.Ack.RefID, err)
+		return err
 	}
 	if row.AnsweredAt != 0 {
 		return nil
@@ -191,12 +191,15 @@ func settle(tx *store.Tx, workflowID, reason string) error {
 		return err
 	}
 	for _, row := range rows {
-		if row.Type != string(wire.TypePlan) || row.AnsweredAt != 0 {
+		switch {
+		case row.Type != string(wire.TypePlan) || row.AnsweredAt != 0 || row.FirstSentAt == 0 && !row.State.Open():
 			continue
-		}
-		row.State = store.Accepted
-		if reason == "store_lost" { // nobody knows whether it had been accepted
+		case row.FirstSentAt == 0: // a revision that waited: nobody can have accepted it
+			row.State, row.ReasonCode = store.Expired, "already_terminal"
+		case reason == "store_lost": // nobody knows whether it had been accepted
 			row.State, row.ReasonCode = store.Expired, reason
+		default:
+			row.State = store.Accepted
 		}
 		if err := tx.PutDown(row); err != nil {
 			return err
@@ -238,20 +241,15 @@ func (s *Server) quarantine(tx *store.Tx, device, kind string, m upMessage, caus
 }
 
 // workflowOf says which workflow a message is about. An ack without the id is about that of the message it answers.
-func workflowOf(tx *store.Tx, env wire.Envelope) (string, error) {
+func (s *Server) workflowOf(tx *store.Tx, env wire.Envelope) (string, error) {
 	if env.Corr.WorkflowID != "" || env.Ack == nil {
 		return env.Corr.WorkflowID, nil
 	}
-	row, err := tx.Down(env.Ack.RefID)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("cannot find acked message %s: %w", env.Ack.RefID, err)
-	case row.DeviceID != env.DeviceID:
+	row, err := s.answered(tx, env)
+	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
-	return row.WorkflowID, nil
+	return row.WorkflowID, err
 }
 
 func refOf(env wire.Envelope) string {

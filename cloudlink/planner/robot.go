@@ -205,13 +205,12 @@ func (s *Server) markSent(ctx context.Context, r *robot, ids []string, now time.
 
 // sendDown writes a stored message for the epoch of the last hello and hands it to the link.
 func (s *Server) sendDown(row store.Down, epoch string) bool {
-	env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
-	if err == nil {
-		env.StoreEpoch = epoch
-		return s.publish(env)
+	data, err := s.bytesOf(row, epoch)
+	if err != nil {
+		s.opt.Log.Error().Str(keyMessage, row.ID).Err(err).Msg("stored down message cannot be sent")
+		return true // sending it again would not help
 	}
-	s.opt.Log.Error().Str(keyMessage, row.ID).Err(err).Msg("stored down message cannot be read")
-	return true
+	return s.link.send(downTopic(row.DeviceID, wire.Type(row.Type)), data)
 }
 
 // publish hands one message to the link; false: it could not take it.

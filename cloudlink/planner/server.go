@@ -90,8 +90,9 @@ func (s *Server) loop(ctx context.Context) error {
 		var err error
 		select {
 		case m := <-s.link.inbox:
+			waits := len(s.receipts) > 0 // the timer runs already: a steady stream must not put it off for ever
 			err = s.intake(work, s.drain(m))
-			if len(s.receipts) > 0 {
+			if !waits && len(s.receipts) > 0 {
 				flush.Reset(receiptDelay)
 			}
 		case r := <-s.requests:

@@ -58,6 +58,9 @@ func (s *Server) queue(tx *store.Tx, env wire.Envelope, expires int64) error {
 		return err
 	}
 	data, err := wire.Encode(env, wire.JSON)
+	if err == nil { // what cannot be read back could never be sent, and would wait for ever
+		_, err = wire.Decode(data, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+	}
 	if err != nil {
 		return &problem{Status: http.StatusUnprocessableEntity, Code: "not_encodable", Title: "this cannot be sent", Detail: err.Error()}
 	}

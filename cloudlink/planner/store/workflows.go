@@ -56,11 +56,12 @@ func (t *Tx) WorkflowsOf(deviceID string, limit int) ([]Workflow, error) {
 }
 
 // HeldUnderOther lists the workflows of a device which have no result and whose plan was published or accepted under another
-// epoch than the given one: a device with a new store knows nothing of them.
+// epoch than the given one: a device with a new store knows nothing of them, unless it has accepted a later revision since.
 func (t *Tx) HeldUnderOther(deviceID, epoch string, limit int) ([]string, error) {
 	out, err := many(t, scanText, `SELECT w.workflow_id FROM workflows w WHERE w.device_id = ? AND w.status = '' AND EXISTS (
 		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state IN ('sent', 'accepted', 'expired')
-		AND d.epoch NOT IN ('', ?)) ORDER BY w.created_at, w.workflow_id LIMIT ?`, deviceID, epoch, limit)
+		AND d.epoch NOT IN ('', ?)) AND NOT EXISTS (
+		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state = 'accepted' AND d.epoch = ?) ORDER BY w.created_at, w.workflow_id LIMIT ?`, deviceID, epoch, epoch, limit)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list workflows lost by device %s: %w", deviceID, err)
 	}
