@@ -141,10 +141,10 @@ func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
 }
 
 // taskEnded takes the executor's result. The first one stands; it is a claim, and only where an operation has no effect is the
-// claim all the proof there is.
+// claim all the proof there is. Another service than the one that has the task cannot end it.
 func (w *work) taskEnded(ev TaskEnded) {
 	wf, a := w.attempt(ev.Task)
-	if a == nil || a.Cloud || a.State == Ended {
+	if a == nil || a.Cloud || a.State == Ended || ev.Source != "" && ev.Source != string(a.Service) {
 		return
 	}
 	stopped := a.State == Stopping
