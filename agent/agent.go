@@ -143,7 +143,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	}
 	server := socket.NewServer(socket.Options{Registry: a.execs, Sink: a.manager.Send, Log: a.component("socket"), Allowed: a.bound})
 	parts := []part{
-		{"executors", a.execs.Run},
+		{"executors", follows(a.execs.Run)},
 		{"taskmanager", a.manager.Run},
 		{"socket", func(ctx context.Context) error { return server.Serve(ctx, exec) }},
 	}
@@ -168,6 +168,18 @@ type running struct {
 	name   string
 	cancel context.CancelFunc
 	done   chan struct{}
+}
+
+// follows is a part that cannot go on once the task manager has ended: it waits for its own stop, since the task manager itself says
+// why. Else the agent would often end with "task manager stopped", and the full disk or the broken store behind it be told nowhere.
+func follows(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := run(ctx)
+		if errors.Is(err, taskmanager.ErrStopped) {
+			<-ctx.Done()
+		}
+		return err
+	}
 }
 
 // errEndedEarly is the failure of a part that ended without an error although it has to run for as long as the agent does: without

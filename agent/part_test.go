@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deviceagent/agent/config"
+	"deviceagent/taskmanager"
 )
 
 // A part that returns early is a failure of the agent, with or without an error; a part that was stopped is not.
@@ -50,6 +51,21 @@ func TestPartThatEndsEarlyIsAFailure(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// When the task manager ends, the agent's error is the task manager's, whoever notices first.
+func TestTheTaskManagerSaysItselfWhyItEnded(t *testing.T) {
+	failed := make(chan error, 2)
+	echo := start(t.Context(), part{"executors", follows(func(context.Context) error { return taskmanager.ErrStopped })}, failed)
+	broken := errors.New("store broken")
+	cause := start(t.Context(), part{"taskmanager", follows(func(context.Context) error { return broken })}, failed)
+	<-cause.done
+	if !echo.stop() {
+		t.Fatal("the echo does not end when it is stopped")
+	}
+	if err := <-failed; !errors.Is(err, broken) || len(failed) != 0 {
+		t.Fatalf("the agent ends with %v and %d more", err, len(failed))
 	}
 }
 

@@ -174,6 +174,7 @@ func TestProblems(t *testing.T) {
 		{"cancel by prefix", r.control, "POST", "/v1/workflows/wf_9c1/cancel", `{"reason":"x"}`, 404, "unknown_target", 4},
 		{"cancel without a reason", r.control, "POST", "/v1/workflows/wf_9c1e/cancel", `{}`, 422, "bad_value", 2},
 		{"cancel with a typo", r.control, "POST", "/v1/workflows/wf_9c1e/cancel", `{"raeson":"x"}`, 422, "malformed", 2},
+		{"cancel with more behind it", r.control, "POST", "/v1/workflows/wf_9c1e/cancel", `{"reason":"x"}{"step":"s"}`, 422, "malformed", 2},
 		{"cancel with no body", r.control, "POST", "/v1/workflows/wf_9c1e/cancel", "", 422, "malformed", 2},
 		{"cancel of all names a step", r.control, "POST", "/v1/cancel", `{"reason":"x","step":"s"}`, 422, "bad_value", 2},
 		{"plan is no JSON", r.control, "POST", "/v1/plans", `{"workflow":`, 422, "malformed", 2},

@@ -124,6 +124,9 @@ func (s *server) cancelBody(r *http.Request) (b cancelBody, p *Problem) {
 	if err := dec.Decode(&b); err != nil {
 		return b, NewProblem(CodeMalformed, err.Error(), `{"reason":"…"}`)
 	}
+	if _, err := dec.Token(); err != io.EOF { // what follows may have been meant to narrow it
+		return b, NewProblem(CodeMalformed, "more follows the object", `{"reason":"…"}`)
+	}
 	if b.Reason == "" {
 		p = NewProblem(CodeBadValue, "a cancel says why", "--reason TEXT")
 		p.Errors = []core.Fault{{Path: "reason", Reason: core.Reason(wire.ReasonMissingField), Message: "it has to be there"}}
