@@ -142,12 +142,14 @@ func (g *grounding) takeRest(in *intent, _ action, op catalog.Operation) *doubt 
 			ok = ok || in.frame.Home
 		case kindHere:
 			ok = ok || in.frame.Here
+		case kindBrief:
+			ok = ok || in.frame.Brief
 		case kindState, kindStateNoun, kindAsk, kindCopula, kindMeasure, kindEvery:
 			ok = ok || op.ReadOnly && it.key != "wish"
 		case kindNumber, kindPercent:
 			ok = ok || op.ReadOnly && g.clause.mood == moodQuery
 		}
-		if !ok || slices.Contains(strayRoles, it.role) {
+		if !ok || slices.Contains(strayRoles, it.role) || it.kind == kindThing && !in.frame.standsFor(it.role, in.act) {
 			return &doubt{reason: doubtUnknownWord}
 		}
 	}
@@ -160,10 +162,25 @@ func (g *grounding) takeRest(in *intent, _ action, op catalog.Operation) *doubt 
 // strayRoles are particles that say something which no operation can take: from, to whom, each time, more than.
 var strayRoles = []string{"person", "from", "each", "than"}
 
+// standsFor says whether a noun of the frame may have this particle: only what one goes to is a place. "야간에 켜" asks for something
+// at night, not for the night mode, and "충전대에서 나와" leaves the station.
+func (f *frame) standsFor(role, act string) bool {
+	switch role {
+	case "in", "at", "until":
+		_, goal := f.Acts["go"]
+		return goal && (role != "at" || act != "go" && act != "return")
+	}
+	return true
+}
+
 // checkActs refuses a clause with two verbs that want different things: "볼륨 켜서 끄기".
 func (g *grounding) checkActs(in *intent) *doubt {
 	for _, it := range g.clause.items {
-		if it.kind != kindVerb && it.kind != kindActNoun {
+		switch it.kind {
+		case kindVerb, kindActNoun:
+		case kindQuit:
+			it.key = "stop" // "측정 그만해" must not measure
+		default:
 			continue
 		}
 		switch {

@@ -159,7 +159,7 @@ func (g *grounding) implied(acts []string) []*frame {
 	for _, pair := range []struct {
 		ok    bool
 		frame string
-	}{{slices.Contains(acts, "purify"), "clean"}, {slices.Contains(acts, "mute") || slices.Contains(acts, "unmute"), "volume"}, {stops, "halt"}, {slices.Contains(acts, "return"), "return"}, {slices.Contains(acts, "go"), "move"}} {
+	}{{slices.Contains(acts, "purify"), "clean"}, {slices.Contains(acts, "mute") || slices.Contains(acts, "unmute"), "volume"}, {slices.Contains(acts, "hush"), "quiet"}, {stops, "halt"}, {slices.Contains(acts, "return"), "return"}, {slices.Contains(acts, "go"), "move"}} {
 		if f := g.p.frames[pair.frame]; pair.ok && f != nil {
 			return []*frame{f}
 		}

@@ -39,7 +39,8 @@ const (
 	kindDeictic   kind = "deictic"
 	kindHere      kind = "here"
 	kindHome      kind = "home"
-	kindPart      kind = "part" // 안, 쪽
+	kindBrief     kind = "brief" // 잠깐
+	kindPart      kind = "part"  // 안, 쪽
 	kindFiller    kind = "filler"
 	kindForeign   kind = "foreign" // key: what it belongs to; never ours
 	kindIf        kind = "if"      // English: opens a condition

@@ -38,6 +38,7 @@ type frame struct {
 	Place     bool              `json:"place,omitempty"` // with a room it means: go there, then do it
 	Home      bool              `json:"home,omitempty"`  // "집", "실내" beside it says nothing new
 	Here      bool              `json:"here,omitempty"`  // "여기" beside it says nothing new
+	Brief     bool              `json:"brief,omitempty"` // "잠깐" beside it says nothing new: it does not begin again by itself
 
 	Level            string                       `json:"level,omitempty"` // the integer parameter that a number fills
 	BecomesWithLevel string                       `json:"becomes_with_level,omitempty"`
@@ -144,6 +145,7 @@ type koreanWords struct {
 	Deictic       []string            `json:"deictic"`
 	Here          []string            `json:"here"`
 	Home          []string            `json:"home"`
+	Brief         []string            `json:"brief"`
 	Parts         []string            `json:"parts"`
 	Units         map[string]int64    `json:"units"`
 	Percent       []string            `json:"percent"`

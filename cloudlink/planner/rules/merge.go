@@ -173,7 +173,7 @@ func mergeAfter(items []item) []item {
 			out[last].fn, out[last].end = "seq", it.end
 			continue
 		case it.kind == kindDuring && last >= 0 && isPredicate(out[last]) && out[last].fn == "adn_p":
-			out[last].fn, out[last].end = "simul", it.end
+			out[last].fn, out[last].end = "cond", it.end // "청정하는 동안": it may be going on or not, nobody asked to begin it
 			continue
 		case it.kind == kindSince && last >= 0 && isPredicate(out[last]) && i+1 < len(items) && items[i+1].kind == kindDelay:
 			out[last].fn = "seq"

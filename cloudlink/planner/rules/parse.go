@@ -86,9 +86,12 @@ type state struct {
 	at      string
 	delayMS int64
 	when    *conditional
+	opens   bool // the condition began the sentence
+	taken   bool // an intent hangs on it
 }
 
-// readClauses reads each clause in turn. A condition holds for the clause after it and for what is chained to that by -아서.
+// readClauses reads each clause in turn. A condition holds for the clause after it and for what is chained to that by -아서. One that
+// begins the sentence holds to its end: after "배터리 50 넘으면 청정하고 주방으로 가" a robot with 40 percent stays where it is.
 func (p *reader) readClauses(out *parsed) {
 	var st state
 	for n, c := range out.clauses {
@@ -100,6 +103,8 @@ func (p *reader) readClauses(out *parsed) {
 		switch {
 		case onlyWaits(c), n == len(out.clauses)-1 && g.stays():
 			continue
+		case n > 0 && p.scopeOpen(out.clauses[n-1], c, out.text):
+			out.doubts = append(out.doubts, doubt{reason: doubtUnknownWord})
 		case c.link == "cond", isLink(c.link) && g.waitsForEnd():
 			p.takeCondition(out, g, &st, n)
 		case c.mood == moodDeclare && g.known() && !g.namesAct() && len(out.clauses) > 1:
@@ -117,7 +122,7 @@ func (p *reader) readClauses(out *parsed) {
 			p.takeIntent(out, g, &st, n)
 		}
 	}
-	if st.when != nil || st.delayMS > 0 {
+	if st.when != nil && !st.taken || st.delayMS > 0 {
 		out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
 	}
 }
@@ -178,6 +183,7 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 		last.link, last.act = "seq", endAct(last)
 		return
 	}
+	st.opens, st.taken = len(out.intents) == 0, false
 	if cond.frame != nil && !slices.ContainsFunc(out.intents, func(in intent) bool { return in.frame == cond.frame }) {
 		out.intents = append(out.intents, intent{frame: cond.frame, act: "query", method: cond.frame.Method, params: wire.Object{}, link: "seq",
 			span: out.text.span(g.clause.start, g.clause.end), clause: n, delayMS: st.delayMS})
@@ -212,7 +218,8 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 			in.visible = st.when.frame.Metric.OutputKey
 		}
 	}
-	if in.link != "chain" {
+	st.taken = in.link != "chain"
+	if st.taken && !(st.opens && g.goesOn()) {
 		st.when = nil
 	}
 	st.delayMS = 0
@@ -224,6 +231,16 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 		return
 	}
 	out.intents = append(out.intents, in)
+}
+
+// goesOn says whether the sentence goes on behind this clause, by its ending: what comes after a full stop or 그리고 is another one.
+func (g *grounding) goesOn() bool {
+	if g.p.lang == english {
+		rest := strings.TrimSpace(string(g.text.original[g.clause.end:]))
+		return rest != "" && !strings.ContainsAny(rest[:1], ".!;")
+	}
+	last, ok := g.clause.predicate()
+	return g.clause.link != "" && (!ok || isLink(last.fn))
 }
 
 // repeatsQuery says whether a clause only asks to tell what was just measured.

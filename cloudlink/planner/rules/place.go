@@ -10,7 +10,7 @@ import (
 // takeRooms gives the rooms of a clause their part: the destination of a move, the place of an operation that is done at a place,
 // the origin ("거실에서 주방으로"), or what was excluded ("거실 말고").
 func (g *grounding) takeRooms(in *intent, _ action, op catalog.Operation) *doubt {
-	wanted := g.rooms()
+	wanted := g.rooms(in.frame.RoomParam != "")
 	switch {
 	case in.frame.RoomParam == "" && len(wanted) == 0:
 		return nil
@@ -38,8 +38,8 @@ func (g *grounding) takeRooms(in *intent, _ action, op catalog.Operation) *doubt
 	return nil
 }
 
-// rooms are the rooms of the clause that are meant; it marks them as used.
-func (g *grounding) rooms() []item {
+// rooms are the rooms of the clause that are meant; it marks them as used. goes: the clause is about a move.
+func (g *grounding) rooms(goes bool) []item {
 	var out []item
 	hasTo := slices.ContainsFunc(g.clause.items, func(it item) bool { return it.kind == kindRoom && it.role == "to" })
 	for i, it := range g.clause.items {
@@ -51,7 +51,7 @@ func (g *grounding) rooms() []item {
 		}
 		g.used[i] = true
 		excluded := i+1 < len(g.clause.items) && g.clause.items[i+1].kind == kindExclude
-		origin := hasTo && it.role == "at"
+		origin := it.role == "at" && (hasTo || goes) // "거실에서 나가" leaves it
 		if !excluded && !origin {
 			out = append(out, it)
 		}

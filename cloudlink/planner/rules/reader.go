@@ -153,7 +153,7 @@ func (p *reader) addKorean() {
 	}{
 		{kindFiller, ko.Fillers}, {kindAfter, ko.After}, {kindAfter, ko.AfterForms}, {kindDuring, ko.During}, {kindConnect, ko.Connectors},
 		{kindSince, ko.Since}, {kindCan, ko.Can}, {kindExclude, ko.Exclude}, {kindEvery, ko.Everything}, {kindWork, ko.Work},
-		{kindDeictic, ko.Deictic}, {kindHere, ko.Here}, {kindHome, ko.Home}, {kindPart, ko.Parts}, {kindStateNoun, ko.StateNouns},
+		{kindDeictic, ko.Deictic}, {kindHere, ko.Here}, {kindHome, ko.Home}, {kindBrief, ko.Brief}, {kindPart, ko.Parts}, {kindStateNoun, ko.StateNouns},
 		{kindAsk, ko.QuestionWords}, {kindNeg, ko.NegAdverbs}, {kindQuit, ko.Quit}, {kindPurify, ko.Purify},
 	}
 	for _, list := range lists {

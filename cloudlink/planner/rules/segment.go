@@ -35,6 +35,8 @@ func fold(all []rune, i int, r rune) rune {
 		return unicode.ToLower(r)
 	case r == '.' && i > 0 && i+1 < len(all) && unicode.IsDigit(all[i-1]) && unicode.IsDigit(all[i+1]):
 		return r
+	case (r == '-' || r == '−' || r == '+') && i+1 < len(all) && unicode.IsDigit(all[i+1]) && (i == 0 || unicode.IsSpace(all[i-1])):
+		return '-' // a sign: "-10" is no 10, and "+10" no target
 	case r == '’':
 		return '\''
 	}

@@ -1,0 +1,46 @@
+package rules
+
+import "testing"
+
+// nothing are sentences that name things and verbs of ours, and ask for none of it: whatever is answered, no device may act.
+var nothing = map[string][]string{
+	"leaving": {"거실에서 나가", "거실에서 나와", "안방에서 나와서 거실로 가", "충전대에서 나와", "come from the kitchen", "move from the kitchen",
+		"go from the dock", "leave the kitchen", "get out of the kitchen", "go out of the kitchen", "get me a coffee from the kitchen",
+		"get me to the kitchen", "get the kitchen"},
+	"what is not wanted": {"거실로 가 있지 마", "거실에 가 서 있지 마", "거실로 가서 청정하지 마", "거실로 가면서 화면 끄지 마", "청정하고 복귀하지 마", "화면 켜고 가지 마",
+		"거실로 가서 청정하지 말고 공기만 확인해", "주방으로 가면 안 돼", "주방에 가지 못하게 해 줘", "청정을 켜지 않게 해 줘", "청정을 끄지 말고 계속해",
+		"주방 말고는 가지 마", "청정하든지 말든지", "화면 끄거나 켜거나 해", "청정 말고 화면 꺼줘", "볼륨 말고 밝기를 30으로", "복귀 말고 청정해", "조용히 하지 마",
+		"don't clean and go to the kitchen", "don't go to the kitchen and clean", "never go to the kitchen and turn off the screen",
+		"don't go clean the kitchen", "don't go turn off the screen", "do not go to the kitchen or clean", "go anywhere but the kitchen",
+		"can you please not go to the kitchen", "you don't have to go to the kitchen", "no need to go to the kitchen", "don't be quiet",
+		"go to the kitchen. no wait, stop", "turn on the screen, not the sound"},
+	"stopping is no start": {"심박수 측정 그만해", "공기 깨끗하게 그만해", "공기 측정 그만", "청정 시작 그만", "화면 켜는 거 그만해", "작동 중지", "측정 중지해", "충전 그만"},
+	"said by or to somebody else": {"엄마가 거실로 가래", "엄마가 청정 꺼 달래", "아빠가 화면 끄라고 했어", "동생이 \"주방으로 가\"라고 했어", "거실로 가라는 말이 아니야",
+		"거실로 가라고 하지 마", "나 주방으로 가", "누가 청정 켜", "내가 거실로 가라고 했어?", "거실로 간다고 해", "모두 조용히 해",
+		"he told me to go to the kitchen", "mom says turn off the screen", "tell mom to go to the kitchen", "he said \"go to the kitchen\"",
+		"say go to the kitchen", "I want to go to the kitchen", "let's go to the kitchen", "I didn't say go to the kitchen"},
+	"asking": {"왜 주방으로 가", "청정해도 돼?", "화면 꺼도 될까", "청정 켜야 돼?", "청정 켜면 전기세 많이 나와?", "청정 켜 말아?", "갈까 말까", "화면 안 꺼?", "복귀 안 해?",
+		"거실로 가는 게 어때", "청정 몇 분 남았어", "복귀하는 데 얼마나 걸려", "조용히 안 해?", "전부 취소하면 어떻게 돼", "취소할까",
+		"should I turn off the screen?", "why did you go to the kitchen?", "what happens if I turn off the screen", "are you able to go to the kitchen?",
+		"how do you turn off the screen?", "what does go to the kitchen mean", "would it be good to clean"},
+	"other moments": {"거실로 가는 동안 화면 꺼", "청정하는 동안 화면 꺼 줘", "내가 자는 동안 화면 꺼", "거실로 가기 전에 화면 꺼", "청정 끝나기 전에 복귀해", "거실로 갈 때 화면 꺼",
+		"거실로 가는데 화면 꺼", "화면 켜져 있으면 꺼줘", "주방으로 갔으면 화면 꺼", "공기 깨끗해질 때까지 청정해", "야간에 켜", "20분 안에 청정해",
+		"go to the kitchen, before that clean the air", "before going to the kitchen turn off the screen", "go to the kitchen when I say so",
+		"clean until the air is good", "unless the air is good, clean", "while cleaning go to the kitchen"},
+	"other things": {"컴퓨터 화면 꺼줘", "티비 볼륨 20으로", "냉장고 소리 줄여줘", "윗집 소리 꺼줘", "핸드폰 충전해", "노트북 충전해줘", "알람 소리 꺼", "화면 소리 꺼", "옆집 화면 꺼",
+		"조용히 꺼", "조용히 멈춰", "화면에 켜", "청정기 필터 켜", "clean the window", "clean my phone screen", "clean me", "clean yourself", "charge my phone",
+		"turn off the sound of the tv", "clean the kitchen floor", "stop the music"},
+	"values": {"볼륨 -10으로", "볼륨 +10", "볼륨 30-40", "set volume to -10", "turn the volume down by 10", "set the volume from 10 to 20", "20분 말고 30분 청정해",
+		"볼륨 30 말고 40으로"},
+}
+
+func TestNothingIsDone(t *testing.T) {
+	p := planner(t)
+	for _, why := range sortedKeys(nothing) {
+		for _, said := range nothing[why] {
+			if d := plan(t, p, said); len(d.Steps) > 0 || d.Control != nil {
+				t.Errorf("%s: %s: acts: %s", why, said, short(d))
+			}
+		}
+	}
+}
