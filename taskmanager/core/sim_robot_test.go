@@ -121,7 +121,9 @@ func (r *robot) dispatch(o core.Dispatch, alive func(func()) func()) {
 	after, unknown := m.between(5, 100), func() { r.say(30_000, core.TaskAnswered{Task: o.Task, Unknown: true}) }
 	switch m.dice(24) {
 	case 0: // refused
-		m.at(after, alive(func() { m.tell(core.TaskAnswered{Task: o.Task, Reason: []core.Reason{"executor_refused", "prerequisite_unmet"}[m.rnd.IntN(2)]}) }))
+		m.at(after, alive(func() {
+			m.tell(core.TaskAnswered{Task: o.Task, Reason: []core.Reason{"executor_refused", "prerequisite_unmet"}[m.rnd.IntN(2)]})
+		}))
 	case 1: // lost on the way
 		unknown()
 	case 2: // it runs, and the answer is lost
