@@ -83,7 +83,8 @@ const (
 	quarantineCopy = 4 << 10 // bytes kept of an unreadable message
 	closeAtHello   = 64
 	planTimeout    = 20 * time.Second
-	messageDays    = 30 // as long as a device keeps its results
+	messageDays    = 30  // as long as a device keeps its results
+	recordDays     = 120 // workflows, turns and what was sent: longer than a device remembers ids (90), so that a repeat is known here
 	pruneEvery     = time.Hour
 	pruneBatch     = 1000
 )

@@ -177,22 +177,23 @@ func (s *Server) tick(ctx context.Context) error {
 	return s.prune(ctx)
 }
 
-// prune drops old messages, a bounded number at a time, so that intake never waits long.
+// prune drops old messages and records, a bounded number at a time, so that intake never waits long.
 func (s *Server) prune(ctx context.Context) error {
 	now := s.opt.Now()
 	if now.Sub(s.pruned) < pruneEvery {
 		return nil
 	}
-	before := ms(now.AddDate(0, 0, -messageDays))
-	var n int64
+	var messages, records int64
 	err := s.opt.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.PruneMessages(before, pruneBatch)
+		if messages, err = tx.PruneMessages(ms(now.AddDate(0, 0, -messageDays)), pruneBatch); err == nil {
+			records, err = tx.PruneRecords(ms(now.AddDate(0, 0, -recordDays)), pruneBatch)
+		}
 		return err
 	})
-	if n > 0 {
-		s.opt.Log.Info().Int64(keyCount, n).Msg("old messages pruned")
+	if n := messages + records; n > 0 {
+		s.opt.Log.Info().Int64(keyCount, n).Msg("old messages and records pruned")
 	}
-	if n < pruneBatch { // else the next tick goes on
+	if max(messages, records) < pruneBatch { // else the next tick goes on
 		s.pruned = now
 	}
 	return err

@@ -70,16 +70,6 @@ func (t *Tx) CountUnreadable(deviceID string) (int64, error) {
 	return one(t, scanInt, `SELECT count(*) FROM messages WHERE device_id = ? AND fault != ''`, deviceID)
 }
 
-// PruneMessages deletes at most limit messages received before a moment (ms) whose workflow is terminal or unknown.
-func (t *Tx) PruneMessages(before int64, limit int) (int64, error) {
-	n, err := t.exec(`DELETE FROM messages WHERE row IN (SELECT m.row FROM messages m LEFT JOIN workflows w USING (workflow_id)
-		WHERE m.received_at < ? AND (w.workflow_id IS NULL OR w.status != '') LIMIT ?)`, before, limit)
-	if err != nil {
-		return 0, fmt.Errorf("cannot prune messages: %w", err)
-	}
-	return n, nil
-}
-
 func scanInt(r scanner) (n int64, err error) {
 	err = r.Scan(&n)
 	return n, err

@@ -87,6 +87,10 @@ var migrations = []string{
 		http_status INTEGER NOT NULL,
 		answer      BLOB NOT NULL
 	) STRICT;`,
+	`CREATE INDEX workflows_open ON workflows (device_id, created_at, workflow_id) WHERE status = '';
+	CREATE INDEX workflows_age ON workflows (created_at);
+	CREATE INDEX turns_age ON turns (created_at);
+	CREATE INDEX down_age ON down (created_at) WHERE workflow_id = '';`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

@@ -195,23 +195,6 @@ func TestUniqueKeys(t *testing.T) {
 	})
 }
 
-func TestPruneKeepsOpenWork(t *testing.T) {
-	s := fresh(t)
-	update(t, s, func(tx *Tx) error {
-		err := errors.Join(tx.AddWorkflow(Workflow{ID: "open", DeviceID: "d"}), tx.AddWorkflow(Workflow{ID: "closed", DeviceID: "d", Status: "completed"}))
-		for i, m := range []Message{{WorkflowID: "open", ReceivedAt: 1}, {WorkflowID: "closed", ReceivedAt: 1}, {ReceivedAt: 1}, {WorkflowID: "closed", ReceivedAt: 9}} {
-			m.DeviceID, m.ID = "d", string(rune('a'+i))
-			_, errAdd := tx.AddMessage(m)
-			err = errors.Join(err, errAdd)
-		}
-		n, errPrune := tx.PruneMessages(5, 10)
-		if n != 2 {
-			t.Errorf("%d messages pruned, want 2", n)
-		}
-		return errors.Join(err, errPrune)
-	})
-}
-
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	newer := filepath.Join(dir, "newer.db")
@@ -251,7 +234,11 @@ func TestHotQueriesUseAnIndex(t *testing.T) {
 		"down of a workflow":     `SELECT * FROM down WHERE workflow_id = 'w' ORDER BY seq`,
 		"lost workflows": `SELECT w.workflow_id FROM workflows w WHERE w.device_id = 'd' AND w.status = '' AND EXISTS (
 			SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan') ORDER BY w.created_at LIMIT 1`,
-		"turn by key": `SELECT * FROM turns WHERE idem_key = 'k'`,
+		"turn by key":      `SELECT * FROM turns WHERE idem_key = 'k'`,
+		"old turns":        `SELECT turn_id FROM turns WHERE created_at < 1 LIMIT 1`,
+		"old workflows":    `SELECT workflow_id FROM workflows WHERE created_at < 1 AND status != '' LIMIT 1`,
+		"old controls":     `SELECT id FROM down WHERE workflow_id = '' AND created_at < 1 LIMIT 1`,
+		"presence of some": `SELECT * FROM devices WHERE device_id > 'd' ORDER BY device_id LIMIT 1`,
 	} {
 		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
 		if err != nil {

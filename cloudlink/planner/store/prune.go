@@ -1,0 +1,46 @@
+package store
+
+import "fmt"
+
+// PruneMessages deletes at most limit messages received before a moment (ms) whose workflow is terminal or unknown.
+func (t *Tx) PruneMessages(before int64, limit int) (int64, error) {
+	n, err := t.exec(`DELETE FROM messages WHERE row IN (SELECT m.row FROM messages m LEFT JOIN workflows w USING (workflow_id)
+		WHERE m.received_at < ? AND (w.workflow_id IS NULL OR w.status != '') LIMIT ?)`, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("cannot prune messages: %w", err)
+	}
+	return n, nil
+}
+
+// PruneRecords deletes workflows that ended before a moment (ms) with what was sent about them, and turns and controls of before it:
+// at most limit of each. A workflow without a result has ended if no device can have it: all that was submitted of it was refused or
+// has expired. A template that a device keeps stays. It gives the number of rows.
+func (t *Tx) PruneRecords(before int64, limit int) (int64, error) {
+	ids, err := many(t, scanText, `SELECT workflow_id FROM workflows w WHERE created_at < ? AND (status != '' AND result_at < ? OR status = ''
+		AND NOT EXISTS (SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.state IN ('queued', 'sent', 'accepted'))) LIMIT ?`,
+		before, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("cannot list workflows to prune: %w", err)
+	}
+	var total int64
+	for _, id := range ids {
+		for _, query := range []string{`DELETE FROM down WHERE workflow_id = ?`, `DELETE FROM workflows WHERE workflow_id = ?`} {
+			n, err := t.exec(query, id)
+			if err != nil {
+				return total, fmt.Errorf("cannot prune workflow %s: %w", id, err)
+			}
+			total += n
+		}
+	}
+	for _, query := range []string{
+		`DELETE FROM turns WHERE turn_id IN (SELECT turn_id FROM turns WHERE created_at < ? LIMIT ?)`,
+		`DELETE FROM down WHERE id IN (SELECT id FROM down WHERE workflow_id = '' AND created_at < ? AND state NOT IN ('queued', 'sent') LIMIT ?)`,
+	} {
+		n, err := t.exec(query, before, limit)
+		if err != nil {
+			return total, fmt.Errorf("cannot prune turns and controls: %w", err)
+		}
+		total += n
+	}
+	return total, nil
+}
