@@ -120,6 +120,8 @@ func (g *grounding) onlyCondition() bool {
 func (g *grounding) comparison() (value float64, op string, ok bool) {
 	for _, it := range g.clause.items {
 		switch {
+		case ok && (it.kind == kindNumber || it.kind == kindPercent):
+			return 0, "", true // "50 이상 80 이하면": one comparison is all that is read
 		case it.kind == kindNumber || it.kind == kindPercent:
 			value, ok = it.num, true
 		case it.kind == kindState && (it.key == "fall" || it.key == "become"):

@@ -160,7 +160,7 @@ func (g *grounding) takeRest(in *intent, _ action, op catalog.Operation) *doubt 
 }
 
 // strayRoles are particles that say something which no operation can take: from, to whom, each time, more than.
-var strayRoles = []string{"person", "from", "each", "than"}
+var strayRoles = []string{"person", "from", "each", "than", "by"}
 
 // standsFor says whether a noun of the frame may have this particle: only what one goes to is a place. "야간에 켜" asks for something
 // at night, not for the night mode, and "충전대에서 나와" leaves the station.

@@ -107,6 +107,8 @@ func (p *reader) readClauses(out *parsed) {
 			out.doubts = append(out.doubts, doubt{reason: doubtUnknownWord})
 		case c.link == "cond", isLink(c.link) && g.waitsForEnd():
 			p.takeCondition(out, g, &st, n)
+		case c.mood == moodDeclare && (c.link == "seq" || c.link == "simul") && n+1 < len(out.clauses) && out.clauses[n+1].link == "cond":
+			out.doubts = append(out.doubts, doubt{reason: doubtCondition}) // "공기 나쁘고 배터리 50 넘으면": half of a condition
 		case c.mood == moodDeclare && g.known() && !g.namesAct() && len(out.clauses) > 1:
 			continue // "공기가 안 좋네" only says why
 		case c.negated:

@@ -30,6 +30,11 @@ var nothing = map[string][]string{
 	"other things": {"컴퓨터 화면 꺼줘", "티비 볼륨 20으로", "냉장고 소리 줄여줘", "윗집 소리 꺼줘", "핸드폰 충전해", "노트북 충전해줘", "알람 소리 꺼", "화면 소리 꺼", "옆집 화면 꺼",
 		"조용히 꺼", "조용히 멈춰", "화면에 켜", "청정기 필터 켜", "clean the window", "clean my phone screen", "clean me", "clean yourself", "charge my phone",
 		"turn off the sound of the tv", "clean the kitchen floor", "stop the music"},
+	"half of a condition": {"공기 나쁘고 배터리 50 넘으면 청정해", "배터리 50 이상 80 이하면 청정해", "배터리 50 이상이거나 공기 나쁘면 청정해", "공기 나쁘지도 좋지도 않으면 청정해",
+		"미세먼지 80 이상이 아니면 청정 꺼", "배터리 30보다 높지 않으면 복귀해", "공기 나쁘다고 청정하지 마", "거실로 가고 있으면 멈춰", "화면 꺼 주면 화낼 거야",
+		"clean if you like", "if possible go to the kitchen", "if the air is bad and the battery is above 50 clean"},
+	"other places": {"go by the kitchen", "go past the kitchen", "clean like the kitchen", "stop by the kitchen", "거실 아니면 주방으로 가", "거실 또는 주방 청정해",
+		"거실 두 번 가", "안방 화장실로 가", "주방 식탁으로 가", "회사로 가"},
 	"values": {"볼륨 -10으로", "볼륨 +10", "볼륨 30-40", "set volume to -10", "turn the volume down by 10", "set the volume from 10 to 20", "20분 말고 30분 청정해",
 		"볼륨 30 말고 40으로"},
 }
