@@ -24,7 +24,7 @@ var nothing = map[string][]string{
 		"should I turn off the screen?", "why did you go to the kitchen?", "what happens if I turn off the screen", "are you able to go to the kitchen?",
 		"how do you turn off the screen?", "what does go to the kitchen mean", "would it be good to clean"},
 	"other moments": {"거실로 가는 동안 화면 꺼", "청정하는 동안 화면 꺼 줘", "내가 자는 동안 화면 꺼", "거실로 가기 전에 화면 꺼", "청정 끝나기 전에 복귀해", "거실로 갈 때 화면 꺼",
-		"거실로 가는데 화면 꺼", "화면 켜져 있으면 꺼줘", "주방으로 갔으면 화면 꺼", "공기 깨끗해질 때까지 청정해", "야간에 켜", "20분 안에 청정해",
+		"거실로 가는데 화면 꺼", "화면 켜져 있으면 꺼줘", "주방으로 갔으면 화면 꺼", "공기 깨끗해질 때까지 청정해", "야간에 켜", "20분 안에 청정해", "잠깐 거실로 가", "잠깐 청정 꺼",
 		"go to the kitchen, before that clean the air", "before going to the kitchen turn off the screen", "go to the kitchen when I say so",
 		"clean until the air is good", "unless the air is good, clean", "while cleaning go to the kitchen"},
 	"other things": {"컴퓨터 화면 꺼줘", "티비 볼륨 20으로", "냉장고 소리 줄여줘", "윗집 소리 꺼줘", "핸드폰 충전해", "노트북 충전해줘", "알람 소리 꺼", "화면 소리 꺼", "옆집 화면 꺼",
