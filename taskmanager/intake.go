@@ -112,7 +112,9 @@ func (m *Manager) recall(ctx context.Context, h core.Head, key string, target co
 	if ok {
 		h.Before, h.HashThen = new(core.Answer), mem.Hash
 		if err := json.Unmarshal(mem.Answer, h.Before); err != nil {
-			return h, fmt.Errorf("cannot read the remembered answer of %s: %w", key, err)
+			// Not to be answered at all would bring the message back for ever; what it is about is still known by its workflow.
+			m.o.Log.Error().Err(err).Str("key", key).Msg("remembered answer cannot be read, decided anew")
+			h.Before, h.HashThen = nil, ""
 		}
 	}
 	if target == "" {

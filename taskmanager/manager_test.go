@@ -678,3 +678,19 @@ func TestANewStoreStopsTheBody(t *testing.T) {
 		}
 	})
 }
+
+func TestUnreadableRememberedAnswerIsDecidedAnew(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		if err := r.mem.Commit(t.Context(), taskmanager.Batch{Memory: []taskmanager.Memory{{Key: "plan:pl-wf-1:0", Hash: "h", Answer: []byte("{")}}}); err != nil {
+			t.Fatal(err)
+		}
+		if ans := r.receive(planJSON("wf-1", toKitchen)); !ans.Accepted {
+			t.Fatalf("the same plan again: %+v", ans)
+		}
+		r.wait(time.Second)
+		if n := r.calls("setMoveTo"); n != 1 {
+			t.Fatalf("%d calls, want 1", n)
+		}
+	})
+}
