@@ -92,5 +92,5 @@ var breaches = []breach{
 	{"text", "a neighbour", "docs/x.md", "see ../sha" + "red/spec", "belongs to one machine"},
 	{"text", "a registry", ".ci/x", "GOPROXY=https://proxy.gol" + "ang.org", "belongs to one machine"},
 	{"text", "binary", "x.db", "\x00/tm" + "p/x", ""},
-	{"text", "paths that every robot has", "docs/x.md", "/etc/deviceagent /run/deviceagent app/work/x", ""},
+	{"text", "paths that every robot has", "docs/x.md", "/etc/deviceagent /run/deviceagent app/wo" + "rk/x", ""},
 }

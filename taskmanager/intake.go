@@ -11,6 +11,9 @@ import (
 	"deviceagent/taskmanager/core"
 )
 
+// errUnreadable says that a record is there and makes no sense.
+var errUnreadable = errors.New("record unreadable")
+
 // ErrStopped says that the Manager does not run any more.
 var ErrStopped = errors.New("task manager stopped")
 
@@ -121,6 +124,10 @@ func (m *Manager) recall(ctx context.Context, h core.Head, key string, target co
 		return h, nil
 	}
 	wf, ok, err := m.Finished(ctx, target)
+	if errors.Is(err, errUnreadable) {
+		m.o.Log.Error().Err(err).Msg("record of an ended workflow cannot be read")
+		err = nil // as above: a message is answered, whatever it is about
+	}
 	if ok {
 		h.Past = core.PastOf(wf)
 	}
@@ -136,7 +143,7 @@ func (m *Manager) Finished(ctx context.Context, id core.WorkflowID) (wf *core.Wo
 	}
 	d := DecodeRecords(rows)
 	if len(d.Workflows) != 1 {
-		return nil, false, fmt.Errorf("cannot read the record of %s", id)
+		return nil, false, fmt.Errorf("cannot read the record of %s: %w", id, errUnreadable)
 	}
 	return d.Workflows[0], true, nil
 }

@@ -694,3 +694,15 @@ func TestUnreadableRememberedAnswerIsDecidedAnew(t *testing.T) {
 		}
 	})
 }
+
+func TestUnreadableEndedWorkflowDoesNotBlockItsMessages(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(cancelJSON("c-0", "wf-0"))
+		if err := r.mem.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{{Workflow: "wf-1", Item: "", Body: []byte("\xff"), Closed: true}}}); err != nil {
+			t.Fatal(err)
+		}
+		if ans := r.receive(cancelJSON("c-1", "wf-1")); ans.Reason != core.ReasonUnknownTarget {
+			t.Fatalf("a cancel of what cannot be read: %+v", ans)
+		}
+	})
+}

@@ -5,7 +5,7 @@ import "context"
 // Store keeps what must survive a power cut. It is declared here by its user; package taskmanager/store implements it over
 // SQLite, package taskmanager/storetest in memory and with faults. Bytes are final: the store never looks into a body.
 type Store interface {
-	// Load reads everything that a start needs: open records, the whole outbox, the id memory's keys and the last journal row.
+	// Load reads everything that a start needs: open records, the whole outbox, single values and the last journal row.
 	Load(ctx context.Context) (Image, error)
 	// Commit writes one batch in one transaction. nil: durable. [ErrNotCommitted]: surely nothing of it is there. Any other
 	// error wraps [ErrStoreBroken]: stop what moves, exit, verify at the next start. It is never cancelled half way: ctx bounds

@@ -238,8 +238,7 @@ func (w *work) abortRest(wf *Workflow) {
 	}
 }
 
-// abilities of services
-
+// executorUp: a service is there, or there anew. Of what it had in hand it is asked how it stands before anything is repeated.
 func (w *work) executorUp(ev ExecutorUp) {
 	if w.ch.services == nil {
 		w.ch.services = map[ServiceID]Service{}
@@ -266,6 +265,7 @@ func (w *work) executorUp(ev ExecutorUp) {
 	}
 }
 
+// executorDown: a service is gone, or cannot be asked. What it had in hand has an unknown outcome; nothing of it is repeated for that.
 func (w *work) executorDown(ev ExecutorDown) {
 	if w.serviceOf(ev.Service).Instance == "" {
 		return
