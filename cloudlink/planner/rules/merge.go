@@ -1,5 +1,7 @@
 package rules
 
+import "slices"
+
 // Words that together are one: "청정" + "하", "켜" + "줘", "갈" + "수" + "있어", "가지" + "마", "30초" + "뒤". Each rule looks at the
 // list once, from the left.
 
@@ -64,7 +66,8 @@ func mergeAux(items []item) []item {
 // mergeNegation: 가지 + 마, 안 + 가. A negated verb never becomes a step.
 func mergeNegation(items []item) []item {
 	var out []item
-	negated := false
+	var open item // a negation whose verb has not come, and where it stood
+	negated, at := false, 0
 	for _, it := range items {
 		last := len(out) - 1
 		switch {
@@ -72,7 +75,7 @@ func mergeNegation(items []item) []item {
 			out[last].fn, out[last].end, out[last].negated = it.fn, it.end, true
 			continue
 		case it.kind == kindNeg:
-			negated = true
+			open, negated, at = it, true, len(out)
 			continue
 		case negated && isPredicate(it):
 			it.negated, negated = true, false
@@ -80,7 +83,8 @@ func mergeNegation(items []item) []item {
 		out = append(out, it)
 	}
 	if negated {
-		out = append(out, item{kind: kindUnknown, text: "안"})
+		open.kind, open.text = kindUnknown, "안"
+		out = slices.Insert(out, at, open)
 	}
 	return out
 }

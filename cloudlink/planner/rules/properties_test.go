@@ -214,3 +214,19 @@ func TestWhatIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenNegationKeepsItsPlace: a negation whose verb never comes was a word without a place, and a clause that ended with it could
+// not be cited. Nothing may act on such a sentence.
+func TestOpenNegationKeepsItsPlace(t *testing.T) {
+	cat, said, err := catalogfile.Load(defaults.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(cat, said)
+	for _, text := range []string{"가 볼륨 50 안", "볼륨 50 안", "안 볼륨 50", "거실로 가 안 볼륨 50 안", "볼륨 안 50", "못"} {
+		d, err := p.Plan(t.Context(), turn.Input{Text: text})
+		if err != nil || len(d.Steps) > 0 {
+			t.Errorf("%q: %v %s", text, err, short(d))
+		}
+	}
+}
