@@ -3,8 +3,6 @@ package taskmanager
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 
 	"deviceagent/taskmanager/core"
@@ -18,29 +16,21 @@ const maxSoftRows = 256
 
 // softRows are changes that ride with the next commit.
 type softRows struct {
-	items   map[core.WorkflowID]map[string]bool
+	rows    Rows
 	journal []JournalRow
 	done    []string
 	since   core.Instant
 }
 
-func (s *softRows) init() { *s = softRows{items: map[core.WorkflowID]map[string]bool{}} }
+func (s *softRows) init() { *s = softRows{} }
 
 // add takes in a change, and says whether it made any row differ.
 func (s *softRows) add(c core.Change, now core.Now) (differs bool) {
-	for _, wf := range c.Workflows {
-		id := wf.Plan.Workflow
-		for _, item := range dirtyItems(wf) {
-			if s.items[id] == nil {
-				s.items[id] = map[string]bool{}
-			}
-			s.items[id][item], differs = true, true
-		}
-	}
+	differs = s.rows.Add(c)
 	for _, id := range c.Receipted {
 		s.done = append(s.done, string(id))
 	}
-	if s.since == 0 && (len(s.items) > 0 || len(s.done) > 0) {
+	if s.since == 0 && (differs || len(s.done) > 0) {
 		s.since = now.Boot
 	}
 	return differs
@@ -65,11 +55,7 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 		b.OutboxDone = append(b.OutboxDone, string(id))
 	}
 	b.Journal = append(m.soft.journal, m.journal(now, events)...)
-	b.Records = m.records(c)
-	b.Records = append(b.Records, Record{Item: itemDevice, Body: encode(dev)})
-	for _, id := range c.Tombs {
-		b.Records = append(b.Records, Record{Item: itemTomb + string(id), Body: []byte(m.tombReason(c, id))})
-	}
+	b.Records = m.soft.rows.Of(c, m.cur)
 	floor := m.outbox.floor(dev.OutSeq)
 	if len(c.Outbox) > 0 {
 		floor = min(floor, c.Outbox[0].Seq) // none of this batch is receipted either
@@ -89,15 +75,6 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 	return b
 }
 
-func (m *Manager) tombReason(c core.Change, id core.WorkflowID) core.Reason {
-	for _, wf := range c.Workflows {
-		if wf.Plan.Workflow == id && wf.Cancel != "" {
-			return wf.Cancel
-		}
-	}
-	return core.ReasonUserCancelled
-}
-
 func classOf(t core.MessageType) string {
 	if t == core.MsgResult {
 		return "terminal"
@@ -113,29 +90,6 @@ func expiry(now core.Now) int64 {
 		return 0
 	}
 	return now.WallMS + memoryDays*24*3600*1000
-}
-
-// records encodes the rows that differ: those of the change, and those that waited for company.
-func (m *Manager) records(c core.Change) []Record {
-	var out []Record
-	fresh := map[core.WorkflowID]bool{}
-	for _, wf := range c.Workflows {
-		id := wf.Plan.Workflow
-		fresh[id] = true
-		items := dirtyItems(wf)
-		for _, item := range slices.Sorted(maps.Keys(m.soft.items[id])) {
-			if !slices.Contains(items, item) {
-				items = append(items, item)
-			}
-		}
-		out = append(out, rowsOf(wf, items)...)
-	}
-	for _, id := range slices.Sorted(maps.Keys(m.soft.items)) {
-		if wf := m.cur.Workflows[id]; wf != nil && !fresh[id] {
-			out = append(out, rowsOf(wf, slices.Sorted(maps.Keys(m.soft.items[id])))...)
-		}
-	}
-	return out
 }
 
 // journal makes a row of each event that decided something; signs of life stay in memory.

@@ -86,19 +86,10 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside, fresh: img.Fresh,
 	}
 	d := DecodeRecords(img.Records)
-	d.Device.Epoch = img.Epoch
-	d.Device.OutSeq = max(d.Device.OutSeq, img.OutboxSeq) // a sequence is never used twice, even if the device's row was lost
-	m.cur = core.NewState(o.Catalog, d.Device)
+	var seq int64
+	m.cur, seq = d.State(o.Catalog, img.Epoch, img.OutboxSeq)
 	m.cur.Hold = o.Hold
-	for id, r := range d.Tombs {
-		m.cur.Tombs[id] = r
-	}
-	for _, wf := range d.Workflows {
-		m.cur.Adopt(wf)
-		for _, a := range wf.Attempts { // signs of life have a sequence and no row: nothing that comes may seem older than a dispatch
-			m.seq = max(m.seq, a.Seq, a.StopSeq)
-		}
-	}
+	m.seq = max(m.seq, seq)
 	m.setAside = d.SetAside
 	m.outbox.init(img.Outbox)
 	m.soft.init()
