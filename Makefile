@@ -61,8 +61,8 @@ bench: ## a million events of plans like S01 to S04 through the core, and its al
 
 SEEDS ?= 5000
 .PHONY: homes
-homes: ## random homes through the core, judged by the robot's own log: SEEDS=5000
-	go test ./taskmanager/core -run TestSimulation -v -timeout 60m -sim.seeds $(SEEDS)
+homes: build ## random homes through the core, judged by the robot's own log: SEEDS=5000
+	bin/testbed sim --seeds $(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)

@@ -231,6 +231,9 @@ func (w *work) keep(r ref, e int, ev Evidence) {
 	if ev.Seq == 0 {
 		ev.Seq, ev.At = w.seq, w.now.Boot
 	}
+	if data, ok := ev.Value.(Values); ok && data == nil {
+		ev.Value = nil // an event without data: what comes back from the disk has no value either
+	}
 	st.Effects = slices.Clone(st.Effects)
 	st.Effects[e].Evidence = append(slices.Clone(st.Effects[e].Evidence), ev)
 	st.dirty, w.touched, w.ch.Must = true, true, true

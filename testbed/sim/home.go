@@ -1,48 +1,23 @@
-package core_test
+package sim
 
 import (
 	"container/heap"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
-	"testing"
 
 	"deviceagent/bridge"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 )
 
-var (
-	simSeeds = flag.Int("sim.seeds", 300, "how many random homes TestSimulation plays")
-	simFrom  = flag.Int("sim.from", 1, "the first of them")
-	simSeed  = flag.Int("sim.seed", 0, "play this seed alone, and tell its story")
-)
-
-// TestSimulation plays random plans on a robot that refuses, hangs, lies, forgets and answers late, under an agent that is killed
-// at any moment, and holds what happened against the promises of docs/taskmanager.md. The judge is the robot's own log.
-func TestSimulation(t *testing.T) {
-	cat := defaultCatalog(t)
-	from, n := *simFrom, *simSeeds
-	if *simSeed != 0 {
-		from, n = *simSeed, 1
-	}
-	events := 0
-	for seed := from; seed < from+n && !t.Failed(); seed++ {
-		m := newSim(t, cat, seed)
-		m.play()
-		events += m.steps
-	}
-	t.Logf("%d events", events)
-}
-
 // sim is one home with its agent and all that happens to them. Time is real time in ms; the agent sees its boot clock.
 type sim struct {
-	t     *testing.T
 	seed  int
 	rnd   *rand.Rand
 	cat   *catalog.Catalog
@@ -77,8 +52,10 @@ type sim struct {
 // failure ends one play.
 type failure string
 
-func newSim(t *testing.T, cat *catalog.Catalog, seed int) *sim {
-	m := &sim{t: t, seed: seed, rnd: rand.New(rand.NewPCG(uint64(seed), 7)), cat: cat, faults: true, T: 1_000_000, trusted: true}
+func (f failure) Error() string { return string(f) }
+
+func newSim(cat *catalog.Catalog, seed int) *sim {
+	m := &sim{seed: seed, rnd: rand.New(rand.NewPCG(uint64(seed), 7)), cat: cat, faults: true, T: 1_000_000, trusted: true}
 	m.codec = bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: cat, AllowJSON: true, NewID: func() string { return "m" }})
 	m.robot, m.judge, m.disk = newRobot(m), newJudge(m), newDisk()
 	m.methods = slices.Sorted(maps.Keys(cat.Operations))
@@ -100,19 +77,15 @@ func (m *sim) note(f string, args ...any) {
 }
 func (m *sim) failf(f string, args ...any) { panic(failure(fmt.Sprintf(f, args...))) }
 
-// play runs one home from the first start to the last proof.
-func (m *sim) play() {
+// play runs one home from the first start to the last proof. It returns what a promise was broken by, or nil.
+func (m *sim) play() (broken error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if *simSeed != 0 {
-				m.t.Log("\n" + strings.Join(m.story, "\n"))
-			} else {
-				m.t.Log("\n" + strings.Join(m.story[max(0, len(m.story)-40):], "\n"))
+			f, ours := p.(failure)
+			if !ours {
+				f = failure(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
 			}
-			m.t.Errorf("seed %d, event %d: %v\nrepeat: go test ./taskmanager/core -run TestSimulation -sim.seed=%d", m.seed, m.steps, p, m.seed)
-			if _, ours := p.(failure); !ours {
-				panic(p)
-			}
+			broken = f
 		}
 	}()
 	m.start()
@@ -126,6 +99,7 @@ func (m *sim) play() {
 	m.until(m.T + 3*3_600_000)
 	m.judge.allEnded()
 	m.epilogue()
+	return nil
 }
 
 // script is what people, cloud and misfortune do in the first twenty minutes.
@@ -271,7 +245,7 @@ func (m *sim) do(evs ...core.Event) {
 		m.at(1_000, func() { m.inbox = append(m.inbox, core.Tick{}); m.drain() })
 		return
 	}
-	m.disk.write(c)
+	m.disk.write(c, m.s)
 	m.seq += int64(len(evs))
 	for _, mv := range c.Moves {
 		m.note("  %s/%s%s %s → %s %s %s", mv.Workflow, mv.Step, mv.Effect, mv.From, mv.To, mv.Reason, mv.Task)

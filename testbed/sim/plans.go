@@ -1,4 +1,4 @@
-package core_test
+package sim
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
 )
+
+const planHead = `{"workflow":{"cloud_workflow_id":"wf_1","plan_id":"pl_1","revision":0},"device_task_requests":`
 
 // submit hands in plan number n of this play.
 func (m *sim) submit(n int) {
