@@ -2,6 +2,8 @@ package bridge
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
@@ -15,7 +17,7 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 	if err != nil {
 		return c.unreadable(err, local)
 	}
-	h := core.Head{Msg: core.MessageID(e.ID), Local: local, Epoch: e.StoreEpoch, Seq: e.Seq, SentMS: millis(e.SentAt)}
+	h := core.Head{Msg: core.MessageID(e.ID), Local: local, Epoch: e.StoreEpoch, Seq: e.Seq, SentMS: millis(e.SentAt), IDMS: madeAt(e.ID)}
 	if h.Hash, err = wire.ContentHash(e); err != nil {
 		return refusal(h, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
 	}
@@ -34,6 +36,19 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 			Output: b.Output.Map(), Reason: core.Reason(b.ReasonCode)}
 	}
 	return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "this agent takes no " + string(e.Type) + " here"}})
+}
+
+// madeAt is the moment that a UUIDv7 carries, Unix ms: its first 48 bits. The schema has checked the form.
+func madeAt(id string) int64 {
+	hex := strings.ReplaceAll(id, "-", "")
+	if len(hex) < 12 {
+		return 0
+	}
+	ms, err := strconv.ParseInt(hex[:12], 16, 64)
+	if err != nil {
+		return 0
+	}
+	return ms
 }
 
 // unreadable answers what could not be decoded: by its id where that could be read, else by the hash of its bytes.

@@ -82,14 +82,14 @@ func classOf(t core.MessageType) string {
 	return "answer"
 }
 
-// memoryDays is how long an answer is remembered. Source: docs/contract.md, envelope.
-const memoryDays = 90
+// memoryMS is how long an answer is remembered. Source: docs/contract.md, envelope.
+const memoryMS = 90 * 24 * 3600 * 1000
 
 func expiry(now core.Now) int64 {
 	if !now.Trusted {
 		return 0
 	}
-	return now.WallMS + memoryDays*24*3600*1000
+	return now.WallMS + memoryMS
 }
 
 // journal makes a row of each event that decided something; signs of life stay in memory.

@@ -2,6 +2,8 @@ package taskmanager_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -198,6 +200,24 @@ func TestF24_APlanThreeTimesIsOnePlan(t *testing.T) {
 		r.once()
 		if n := len(r.rows("ack")); n != 3 {
 			t.Errorf("%d acks, want one each time", n)
+		}
+	})
+}
+
+// TestF83_ForgottenIsNotNew: the device tells a message that is older than its id memory from a new one.
+func TestF83_ForgottenIsNotNew(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		now := time.Now().UnixMilli()
+		r.mem.Forget(now + 90*24*3600*1000) // the newest that it forgot came at this moment
+		for _, tc := range []struct {
+			wf   string
+			made int64
+			want core.Reason
+		}{{"wf-1", now - 1000, core.ReasonExpired}, {"wf-2", now, core.ReasonExpired}, {"wf-3", now + 1, core.ReasonNone}} {
+			id := fmt.Sprintf("%08x-%04x-7000-8000-000000000001", tc.made>>16, tc.made&0xffff)
+			if ans := r.receive(strings.Replace(planJSON(tc.wf, toKitchen), idOf(tc.wf), id, 1)); ans.Reason != tc.want {
+				t.Errorf("made at %+d ms: %+v, want %q", tc.made-now, ans, tc.want)
+			}
 		}
 	})
 }

@@ -112,6 +112,9 @@ func (m *Manager) recall(ctx context.Context, h core.Head, key string, target co
 	if err != nil {
 		return h, fmt.Errorf("cannot look up %s: %w", key, err)
 	}
+	if !ok && mem.ExpireMS > 0 {
+		h.ForgottenMS = max(0, mem.ExpireMS-memoryMS)
+	}
 	if ok {
 		h.Before, h.HashThen = new(core.Answer), mem.Hash
 		if err := json.Unmarshal(mem.Answer, h.Before); err != nil {

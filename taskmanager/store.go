@@ -11,7 +11,8 @@ type Store interface {
 	// error wraps [ErrStoreBroken]: stop what moves, exit, verify at the next start. It is never cancelled half way: ctx bounds
 	// only the wait before it begins.
 	Commit(ctx context.Context, b Batch) error
-	// Remembered looks up the id memory: the answer given to a natural key, or ok=false.
+	// Remembered looks up the id memory: the answer given to a natural key, or ok=false with the newest ExpireMS that was ever
+	// pruned (0: none was), so that what may have been forgotten is not taken for new.
 	Remembered(ctx context.Context, key string) (Memory, bool, error)
 	// Finished reads the records of a terminal workflow that Load left out. ok=false: never heard of, or pruned.
 	Finished(ctx context.Context, workflow string) ([]Record, bool, error)

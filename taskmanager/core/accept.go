@@ -90,12 +90,31 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonWrongEpoch
 	case ev.SentMS != 0 && ev.SentMS <= w.dev.CancelAllMS:
 		return ReasonCancelledBefore
+	case w.age(ev.Head) != ReasonNone:
+		return w.age(ev.Head)
 	case ev.ExpireMS != 0 && !w.now.Trusted:
 		return ReasonClockUntrusted
 	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
 		return ReasonExpired
 	case len(w.cur.order)+len(w.ids) >= maxOpen:
 		return ReasonLimit
+	}
+	return ReasonNone
+}
+
+// skewMS is how far ahead of the device's clock an id may be. Source: docs/contract.md, envelope (24 h).
+const skewMS = 24 * 3600 * 1000
+
+// age refuses what may have been answered long ago: an id from before the newest that was forgotten; and one from the future, which
+// would never grow that old. What is handed in on the robot comes at once, and its clock may be wrong.
+func (w *work) age(h Head) Reason {
+	switch {
+	case h.Local || h.IDMS == 0:
+		return ReasonNone
+	case h.IDMS <= h.ForgottenMS:
+		return ReasonExpired
+	case w.now.Trusted && h.IDMS > w.now.WallMS+skewMS:
+		return ReasonClockSkew
 	}
 	return ReasonNone
 }
@@ -152,6 +171,8 @@ func (w *work) controlReceived(ev ControlReceived) {
 		ans.Reason = ReasonIDReused
 		w.reply(ev.Head, ans, "")
 		return
+	case w.age(ev.Head) != ReasonNone:
+		ans.Reason = w.age(ev.Head)
 	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
 		ans.Reason = ReasonSuperseded
 	case ev.Verb != "cancel":

@@ -149,3 +149,38 @@ func TestG4_AnUntrustedClockJudgesNoExpiry(t *testing.T) {
 		})
 	}
 }
+
+// TestF83_AnIDOlderThanTheMemoryIsRefused: what the id memory has forgotten may come again, and may not be taken for new.
+func TestF83_AnIDOlderThanTheMemoryIsRefused(t *testing.T) {
+	const forgotten = 1_790_000_000_000
+	for _, tc := range []struct {
+		name    string
+		head    core.Head
+		trusted bool
+		want    core.Reason
+	}{
+		{"nothing was forgotten", core.Head{IDMS: 5}, true, core.ReasonNone},
+		{"as old as what was forgotten", core.Head{IDMS: forgotten, ForgottenMS: forgotten}, true, core.ReasonExpired},
+		{"as old, and nobody knows the time", core.Head{IDMS: forgotten, ForgottenMS: forgotten}, false, core.ReasonExpired},
+		{"younger", core.Head{IDMS: forgotten + 1, ForgottenMS: forgotten}, true, core.ReasonNone},
+		{"handed in on the robot", core.Head{IDMS: 5, ForgottenMS: forgotten, Local: true}, true, core.ReasonNone},
+		{"a day ahead", core.Head{IDMS: 1_800_000_000_000 + dayMS}, true, core.ReasonNone},
+		{"more than a day ahead", core.Head{IDMS: 1_800_000_000_001 + dayMS}, true, core.ReasonClockSkew},
+		{"more than a day ahead of a clock that nobody has set", core.Head{IDMS: 1_800_000_000_001 + dayMS}, false, core.ReasonNone},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.now.Trusted = tc.trusted
+			plan := r.planEvent("wf_1", "pl_1", toKitchen).(core.PlanSubmitted)
+			plan.IDMS, plan.ForgottenMS, plan.Local = tc.head.IDMS, tc.head.ForgottenMS, tc.head.Local
+			if a := r.do(plan).Answers[0]; a.Reason != tc.want {
+				t.Errorf("a plan: %+v, want %q", a, tc.want)
+			}
+			stop := core.ControlReceived{Head: tc.head, Verb: "cancel", Scope: "all"}
+			stop.Msg = "c-1"
+			if a := r.do(stop).Answers[0]; a.Reason != tc.want {
+				t.Errorf("a cancel of all: %+v, want %q", a, tc.want)
+			}
+		})
+	}
+}

@@ -2,16 +2,18 @@ package core
 
 // Head is what every message from outside carries into the core.
 type Head struct {
-	Msg      MessageID `json:"msg"`
-	Hash     string    `json:"hash,omitempty"`  // of type, device and body: another content under the same key is found by it
-	Local    bool      `json:"local,omitempty"` // from a local socket: answered there, no up/ack
-	Epoch    string    `json:"epoch,omitempty"` // store_epoch that the sender had in mind
-	Seq      int64     `json:"seq,omitempty"`   // the planner's counter
-	SentMS   int64     `json:"sent_ms,omitempty"`
-	ExpireMS int64     `json:"expire_ms,omitempty"` // wall clock; 0: does not expire
-	Before   *Answer   `json:"before,omitempty"`    // the answer that this key was given earlier, from the id memory
-	HashThen string    `json:"hash_then,omitempty"` // the content that it was given to
-	Past     *Past     `json:"past,omitempty"`      // of the workflow that it is about, where that ended and only the store still has it
+	Msg         MessageID `json:"msg"`
+	Hash        string    `json:"hash,omitempty"`  // of type, device and body: another content under the same key is found by it
+	Local       bool      `json:"local,omitempty"` // from a local socket: answered there, no up/ack
+	Epoch       string    `json:"epoch,omitempty"` // store_epoch that the sender had in mind
+	Seq         int64     `json:"seq,omitempty"`   // the planner's counter
+	SentMS      int64     `json:"sent_ms,omitempty"`
+	ExpireMS    int64     `json:"expire_ms,omitempty"`    // wall clock; 0: does not expire
+	Before      *Answer   `json:"before,omitempty"`       // the answer that this key was given earlier, from the id memory
+	HashThen    string    `json:"hash_then,omitempty"`    // the content that it was given to
+	IDMS        int64     `json:"id_ms,omitempty"`        // when the id was made, by the sender's clock; 0: the id does not say
+	ForgottenMS int64     `json:"forgotten_ms,omitempty"` // wall clock: of the newest message that the id memory has forgotten; 0: it has forgotten none
+	Past        *Past     `json:"past,omitempty"`         // of the workflow that it is about, where that ended and only the store still has it
 }
 
 // Past is what the store keeps of a workflow that has ended.

@@ -78,7 +78,7 @@ func TestQueryPlans(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{ // bounded by LIMIT, in the order of an index
-		sqlLast: "SCAN journal", sqlPruneMemory: "INDEX memory_by_expiry", sqlEvictMemory: "INDEX memory_by_expiry",
+		sqlLast: "SCAN journal", sqlPruneMemory: "INDEX memory_by_expiry", sqlPruneNewest: "INDEX memory_by_expiry", sqlEvictNewest: "INDEX memory_by_expiry", sqlEvictMemory: "INDEX memory_by_expiry",
 	} {
 		if plan := s.plan(t, text); !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
 			t.Errorf("%s\n  %s", text, plan)
@@ -329,6 +329,10 @@ func TestPrune(t *testing.T) {
 	if _, ok, _ := s.Remembered(context.Background(), "k6"); !ok {
 		t.Fatal("a key that never expires is gone")
 	}
+	forgotten := func(s *Store) int64 { m, _, _ := s.Remembered(context.Background(), "unknown"); return m.ExpireMS }
+	if got := forgotten(s); got != now-day {
+		t.Fatalf("newest expiry that was pruned %d, want %d", got, now-day)
+	}
 	if got := prune(PruneOptions{NowMS: now + 31*day}); got.Workflows != 3 { // w6 was dated by the first prune
 		t.Fatalf("a month later %+v, want 3 workflows", got)
 	}
@@ -338,7 +342,8 @@ func TestPrune(t *testing.T) {
 }
 
 func TestPruneByCount(t *testing.T) {
-	s := mustOpen(t, filepath.Join(t.TempDir(), "tasks.db"), small)
+	path := filepath.Join(t.TempDir(), "tasks.db")
+	s := mustOpen(t, path, small)
 	var b taskmanager.Batch
 	for i := range int64(60) {
 		b.Journal = append(b.Journal, taskmanager.JournalRow{Seq: i + 1})
@@ -353,6 +358,14 @@ func TestPruneByCount(t *testing.T) {
 	got, err = s.Prune(context.Background(), PruneOptions{JournalRows: 20, MemoryRows: 10, Limit: 45})
 	if want := (Pruned{Memory: 5}); err != nil || got != want {
 		t.Fatalf("removed %+v (%v), want %+v", got, err, want)
+	}
+	if m, _, _ := s.Remembered(context.Background(), "unknown"); m.ExpireMS != 991 { // k09; k00 to k08 and k59 stay
+		t.Fatalf("newest expiry that was evicted %d, want 991", m.ExpireMS)
+	}
+	s.Close()
+	s = mustOpen(t, path, small)
+	if m, _, _ := s.Remembered(context.Background(), "unknown"); m.ExpireMS != 991 {
+		t.Fatalf("after a restart %d, want 991", m.ExpireMS)
 	}
 	for key, want := range map[string]bool{"k00": true, "k59": true, "k58": false} {
 		if _, ok, err := s.Remembered(context.Background(), key); ok != want || err != nil {

@@ -38,6 +38,9 @@ func (s *Store) Remembered(ctx context.Context, key string) (m taskmanager.Memor
 			return err
 		}, key)
 	})
+	if !ok {
+		m = taskmanager.Memory{ExpireMS: s.forgotten.Load()}
+	}
 	return m, ok, err
 }
 

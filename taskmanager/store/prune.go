@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strconv"
 	"time"
 
 	"deviceagent/taskmanager"
@@ -53,7 +54,9 @@ const (
 	sqlPruneFinished = `DELETE FROM finished WHERE workflow=?`
 	sqlOldJournal    = `SELECT seq, wall_ms FROM journal WHERE seq<? ORDER BY seq LIMIT ?`
 	sqlPruneJournal  = `DELETE FROM journal WHERE seq<=?`
+	sqlPruneNewest   = `SELECT max(expire_ms) FROM (SELECT expire_ms FROM memory WHERE expire_ms>0 AND expire_ms<=? ORDER BY expire_ms LIMIT ?)`
 	sqlPruneMemory   = `DELETE FROM memory WHERE key IN (SELECT key FROM memory WHERE expire_ms>0 AND expire_ms<=? ORDER BY expire_ms LIMIT ?)`
+	sqlEvictNewest   = `SELECT max(expire_ms) FROM (SELECT expire_ms FROM memory WHERE expire_ms>0 ORDER BY expire_ms LIMIT ?)`
 	sqlCountMemory   = `SELECT count(*) FROM memory`
 	sqlEvictMemory   = `DELETE FROM memory WHERE key IN (SELECT key FROM memory WHERE expire_ms>0 ORDER BY expire_ms LIMIT ?)`
 )
@@ -67,19 +70,24 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	}
 	defer s.release()
 	var out Pruned
+	var forgotten int64
 	proof := witness{count: s.count + 1}
 	err := s.transact(proof, func() error {
-		out = Pruned{}
-		for _, step := range []func(PruneOptions, *Pruned) error{s.pruneFinished, s.pruneJournal, s.pruneMemory} {
+		out, forgotten = Pruned{}, s.forgotten.Load()
+		for _, step := range []func(PruneOptions, *Pruned) error{s.pruneFinished, s.pruneJournal} {
 			if err := step(o, &out); err != nil {
 				return err
 			}
+		}
+		if err := s.pruneMemory(o, &out, &forgotten); err != nil {
+			return err
 		}
 		return s.w.putProof(proof)
 	})
 	if err != nil {
 		return Pruned{}, fmt.Errorf("cannot prune: %w", err)
 	}
+	s.forgotten.Store(forgotten)
 	out.More = out.Workflows >= int64(o.Limit) || out.Journal >= int64(o.Limit) || out.Memory >= int64(o.Limit)
 	return out, nil
 }
@@ -132,12 +140,16 @@ func (s *Store) pruneJournal(o PruneOptions, out *Pruned) error {
 	return err
 }
 
-func (s *Store) pruneMemory(o PruneOptions, out *Pruned) error {
+// pruneMemory forgets keys, and notes the newest expiry among them: what is as old and not remembered may have been here before.
+func (s *Store) pruneMemory(o PruneOptions, out *Pruned, forgotten *int64) error {
 	var rows int64
 	if err := s.w.countMemory.each(uncancelled, func(v []driver.Value) error { rows = asInt(v[0]); return nil }); err != nil {
 		return err
 	}
 	if o.NowMS != 0 {
+		if err := s.w.pruneNewest.each(uncancelled, newest(forgotten), o.NowMS, int64(o.Limit)); err != nil {
+			return err
+		}
 		n, err := s.w.pruneMemory.run(o.NowMS, int64(o.Limit))
 		if err != nil {
 			return err
@@ -145,9 +157,20 @@ func (s *Store) pruneMemory(o PruneOptions, out *Pruned) error {
 		out.Memory = n
 	}
 	if excess := min(rows-out.Memory-o.MemoryRows, int64(o.Limit)); excess > 0 {
+		if err := s.w.evictNewest.each(uncancelled, newest(forgotten), excess); err != nil {
+			return err
+		}
 		n, err := s.w.evictFirst.run(excess)
-		out.Memory += n
-		return err
+		if out.Memory += n; err != nil {
+			return err
+		}
 	}
-	return nil
+	if *forgotten == s.forgotten.Load() {
+		return nil
+	}
+	return s.w.putMeta(metaForgotten, strconv.FormatInt(*forgotten, 10))
+}
+
+func newest(of *int64) func([]driver.Value) error {
+	return func(v []driver.Value) error { *of = max(*of, asInt(v[0])); return nil }
 }

@@ -91,6 +91,7 @@ func (s *stmt) any(args ...driver.Value) (found bool, err error) {
 type marks struct {
 	epoch                    string
 	commits, journal, outbox int64
+	forgotten                int64
 	user                     map[string]string // the user's meta values
 }
 
@@ -112,7 +113,7 @@ func (r *reader) marks() (marks, error) {
 	if m.epoch = own[metaEpoch]; m.epoch == "" {
 		return m, fmt.Errorf("%w: it has no epoch", errDamaged)
 	}
-	for key, to := range map[string]*int64{metaCount: &m.commits, metaOutbox: &m.outbox} {
+	for key, to := range map[string]*int64{metaCount: &m.commits, metaOutbox: &m.outbox, metaForgotten: &m.forgotten} {
 		if text := own[key]; text != "" {
 			if *to, err = strconv.ParseInt(text, 10, 64); err != nil {
 				return m, fmt.Errorf("%w: meta row %s: %w", errDamaged, key, err)

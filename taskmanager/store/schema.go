@@ -42,11 +42,12 @@ var schemaV1 = migration{
 
 // Keys of table meta that the store itself writes; the user's keys get userPrefix, so that the two never meet.
 const (
-	metaEpoch  = "store_epoch"
-	metaSchema = "schema"     // repeats user_version: one flipped bit in the header must not look like a newer schema
-	metaCount  = "commit_no"  // of the last commit that had no new journal row to be recognised by
-	metaOutbox = "outbox_seq" // highest ever, written when rows go
-	userPrefix = "u:"
+	metaEpoch     = "store_epoch"
+	metaSchema    = "schema"       // repeats user_version: one flipped bit in the header must not look like a newer schema
+	metaCount     = "commit_no"    // of the last commit that had no new journal row to be recognised by
+	metaOutbox    = "outbox_seq"   // highest ever, written when rows go
+	metaForgotten = "forgotten_ms" // newest expiry of a pruned key of the id memory
+	userPrefix    = "u:"
 )
 
 // migrate brings the schema of the writer's file up to date, one version a transaction. A new file gets its epoch with version 1.

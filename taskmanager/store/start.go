@@ -58,6 +58,7 @@ func (s *Store) startSound(ctx context.Context, steps []migration) error {
 		return err
 	}
 	s.epoch, s.count, s.journal, s.outbox = marks.epoch, marks.commits, marks.journal, marks.outbox
+	s.forgotten.Store(marks.forgotten)
 	return s.ballast.keep()
 }
 

@@ -83,6 +83,8 @@ type Store struct {
 	journal int64 // seq of the last journal row on disk
 	outbox  int64 // highest outbox seq ever on disk
 
+	forgotten atomic.Int64 // newest expiry of a pruned key of the id memory; 0: none was
+
 	readers chan *reader // the idle ones of two
 	opened  int
 	timer   *time.Timer // the keeper's; armed by a commit, so that an idle store costs nothing

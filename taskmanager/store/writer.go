@@ -23,6 +23,7 @@ type writer struct {
 	pruneDone, pruneFinished             *stmt
 	oldJournal, pruneJournal             *stmt
 	pruneMemory, countMemory, evictFirst *stmt
+	pruneNewest, evictNewest             *stmt
 	atCommit                             func() error // commits; a test replaces it to lie about the outcome
 	sums                                 summer
 }
@@ -94,6 +95,7 @@ func (w *writer) texts() map[string]**stmt {
 		sqlPruneDone: &w.pruneDone, sqlPruneFinished: &w.pruneFinished,
 		sqlOldJournal: &w.oldJournal, sqlPruneJournal: &w.pruneJournal,
 		sqlPruneMemory: &w.pruneMemory, sqlCountMemory: &w.countMemory, sqlEvictMemory: &w.evictFirst,
+		sqlPruneNewest: &w.pruneNewest, sqlEvictNewest: &w.evictNewest,
 	}
 }
 

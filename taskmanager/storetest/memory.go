@@ -38,6 +38,7 @@ type disk struct {
 	outbox    map[int64]taskmanager.OutboxRow
 	outboxSeq int64
 	memory    map[string]taskmanager.Memory
+	forgotten int64
 }
 
 type recordKey struct{ workflow, item string }
@@ -229,8 +230,18 @@ func (m *Memory) Remembered(_ context.Context, key string) (taskmanager.Memory, 
 	out, ok := m.disk.memory[key]
 	if ok {
 		out.Answer = solid(out.Answer)
+	} else {
+		out.ExpireMS = m.disk.forgotten
 	}
 	return out, ok, nil
+}
+
+// Forget drops every remembered key that expires up to expireMS, Unix ms, as a store that prunes does.
+func (m *Memory) Forget(expireMS int64) {
+	m.disk.mu.Lock()
+	defer m.disk.mu.Unlock()
+	m.disk.forgotten = max(m.disk.forgotten, expireMS)
+	maps.DeleteFunc(m.disk.memory, func(_ string, r taskmanager.Memory) bool { return r.ExpireMS > 0 && r.ExpireMS <= expireMS })
 }
 
 // Finished implements [taskmanager.Store].
