@@ -84,24 +84,29 @@ func (m *Manager) Receipted(ctx context.Context, ids []core.MessageID) error {
 	return m.Send(ctx, core.Receipted{Refs: ids})
 }
 
-// remember puts beside the event what the store knows of it: the answer that its natural key was given earlier, and how its
-// workflow ended, so that the core can say the same again.
+// remember puts beside a message what the store knows of it.
 func (m *Manager) remember(ctx context.Context, ev core.Event) (core.Event, error) {
+	return Recall(ev, func(h core.Head, key string, about core.WorkflowID) (core.Head, error) { return m.recall(ctx, h, key, about) })
+}
+
+// Recall puts beside a message what look finds: the answer that its natural key was given earlier, and how the workflow that it is
+// about ended, so that the core can say the same again. An event without a key is left as it is. The only errors are those of look.
+func Recall(ev core.Event, look func(h core.Head, key string, about core.WorkflowID) (core.Head, error)) (core.Event, error) {
 	var err error
 	switch e := ev.(type) {
 	case core.PlanSubmitted:
 		key := "plan:" + string(e.Plan.ID) + ":" + strconv.FormatInt(e.Plan.Revision, 10)
-		e.Head, err = m.recall(ctx, e.Head, key, e.Plan.Workflow)
+		e.Head, err = look(e.Head, key, e.Plan.Workflow)
 		return e, err
 	case core.ControlReceived:
 		var target core.WorkflowID
 		if e.Scope == "workflow" {
 			target = core.WorkflowID(e.Target)
 		}
-		e.Head, err = m.recall(ctx, e.Head, "control:"+string(e.Msg), target)
+		e.Head, err = look(e.Head, "control:"+string(e.Msg), target)
 		return e, err
 	case core.StepResult:
-		e.Head, err = m.recall(ctx, e.Head, "step_result:"+string(e.Task), "")
+		e.Head, err = look(e.Head, "step_result:"+string(e.Task), "")
 		return e, err
 	}
 	return ev, nil
