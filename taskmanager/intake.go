@@ -86,7 +86,9 @@ func (m *Manager) Receipted(ctx context.Context, ids []core.MessageID) error {
 
 // remember puts beside a message what the store knows of it.
 func (m *Manager) remember(ctx context.Context, ev core.Event) (core.Event, error) {
-	return Recall(ev, func(h core.Head, key string, about core.WorkflowID) (core.Head, error) { return m.recall(ctx, h, key, about) })
+	return Recall(ev, func(h core.Head, key string, about core.WorkflowID) (core.Head, error) {
+		return m.recall(ctx, h, key, about)
+	})
 }
 
 // Recall puts beside a message what look finds: the answer that its natural key was given earlier, and how the workflow that it is
