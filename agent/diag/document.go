@@ -184,7 +184,10 @@ type ContextRow struct {
 	Class   string `json:"class,omitempty"`
 	AgeMS   *int64 `json:"age_ms"`
 	BoundMS int64  `json:"bound_ms"`
-	Fresh   string `json:"fresh"` // fresh, stale, missing, unavailable
+	Fresh   string `json:"fresh"` // fresh, stale, missing, unavailable, conflict
+
+	OtherSource string `json:"other_source,omitempty"` // who says something else
+	OtherValue  any    `json:"other_value,omitempty"`
 }
 
 // VersionDocument answers /v1/version.

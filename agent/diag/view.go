@@ -223,6 +223,12 @@ func (v view) context() []ContextRow {
 		row.Value, row.Source, row.AgeMS, row.Fresh = v.known(key, row.BoundMS)
 		if k, ok := v.s.Known[key]; ok {
 			row.Class = string(k.Class)
+			if k.Disputed(row.BoundMS, v.now.Boot) {
+				row.OtherSource, row.OtherValue = k.Rival.Source, k.Rival.Value
+				if row.Fresh == "fresh" && cat[key].Source != k.Source {
+					row.Fresh = "conflict"
+				}
+			}
 		}
 		rows = append(rows, row)
 	}

@@ -252,11 +252,19 @@ func (a *app) contextCmd() *cobra.Command {
 			cols := []column{{name: "KEY"}, {name: "VALUE"}, {name: "SOURCE"}, {name: "CLASS", wide: true}, {name: "AGE"}, {name: "FRESH"}, {name: "BOUND"}}
 			var cells [][]string
 			for _, r := range rows {
-				cells = append(cells, []string{r.Key, value(r.Value), clean(orText(r.Source, "not reported")), orText(r.Class, "not reported"), maybe(r.AgeMS, "never read"), r.Fresh, duration(r.BoundMS)})
+				cells = append(cells, []string{r.Key, value(r.Value), clean(orText(r.Source, "not reported")), orText(r.Class, "not reported"), maybe(r.AgeMS, "never read"), freshness(r), duration(r.BoundMS)})
 			}
 			return a.table(cols, cells)
 		})
 	}}
+}
+
+// freshness names who says something else, where two sources disagree.
+func freshness(r diag.ContextRow) string {
+	if r.OtherSource == "" {
+		return r.Fresh
+	}
+	return r.Fresh + " (" + clean(r.OtherSource) + ": " + value(r.OtherValue) + ")"
 }
 
 func (a *app) executorsCmd() *cobra.Command {

@@ -60,9 +60,14 @@ func (w *work) anyWants() bool {
 func (w *work) learn(decl catalog.Key, source string, v ContextValue) {
 	old, _ := w.known(v.Key)
 	if decl.Source != "" && source != decl.Source && old.Available && old.Source == decl.Source {
-		return // where two may speak, the declared authority is heard
+		old.Rival = rival(source, v, w.now.Boot)
+		w.setKnown(v.Key, old) // where two may speak, the declared authority is heard
+		return
 	}
-	k := Known{Value: v.Value, Available: v.Available, Class: weaker(decl.Class, v.Class), Source: source}
+	k := Known{Value: v.Value, Available: v.Available, Class: weaker(decl.Class, v.Class), Source: source, Rival: old.Rival}
+	if old.Available && old.Source != source {
+		k.Rival = &Rival{Source: old.Source, Value: old.Value, At: old.Samples[len(old.Samples)-1].At}
+	}
 	if v.Available {
 		s := Sample{At: w.now.Boot, Seq: w.seq}
 		if old.Available && old.Source == source && old.Class == k.Class && condition.Equal(old.Value, v.Value) {
@@ -71,10 +76,34 @@ func (w *work) learn(decl catalog.Key, source string, v ContextValue) {
 			k.Samples = []Sample{s}
 		}
 	}
+	w.setKnown(v.Key, k)
+}
+
+func (w *work) setKnown(key catalog.ContextKey, k Known) {
 	if w.ch.known == nil {
 		w.ch.known = map[catalog.ContextKey]Known{}
 	}
-	w.ch.known[v.Key] = k
+	w.ch.known[key] = k
+}
+
+// rival notes what a source says against the one that is heard; nil where it has nothing to say.
+func rival(source string, v ContextValue, now Instant) *Rival {
+	if !v.Available {
+		return nil
+	}
+	return &Rival{Source: source, Value: v.Value, At: now}
+}
+
+// Disputed says whether another source than the one that is heard says something else of a key, and is no older than the value may be.
+func (k Known) Disputed(maxAgeMS int64, now Instant) bool {
+	r := k.Rival
+	return k.Available && r != nil && r.Source != k.Source && now-r.At <= Instant(maxAgeMS) && !condition.Equal(r.Value, k.Value)
+}
+
+// conflict: two sources disagree, and the catalog does not say which of them is to be believed.
+func (w *work) conflict(key catalog.ContextKey, k Known) bool {
+	decl := w.cat.Context[key]
+	return k.Disputed(decl.MaxAgeMS, w.now.Boot) && (decl.Source == "" || decl.Source != k.Source)
 }
 
 // thinned makes room for one more sample. However often a source speaks, what is kept reaches back over the longest stability:
@@ -114,6 +143,9 @@ func (w *work) availability(key catalog.ContextKey, maxAgeMS int64) (condition.V
 	}
 	if w.now.Boot-k.Samples[len(k.Samples)-1].At > limit {
 		return k.Value, condition.Stale
+	}
+	if w.conflict(key, k) {
+		return k.Value, condition.Conflict
 	}
 	return k.Value, condition.Fresh
 }

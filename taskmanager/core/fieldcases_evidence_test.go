@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"deviceagent/taskmanager/core"
@@ -200,6 +201,41 @@ func TestA13_TheDeclaredSourceIsHeard(t *testing.T) {
 	r.want("step_1", "running")
 	says("lidar", "kitchen")
 	r.want("step_1", "completed")
+}
+
+// TestA13_TwoSourcesDisagree: where nobody is declared, neither is believed: the step says so, and goes on when they agree.
+func TestA13_TwoSourcesDisagree(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	says := func(source string, level float64) {
+		r.do(core.ContextRead{Source: source, Values: []core.ContextValue{{Key: "battery.level", Value: level, Available: true}}})
+	}
+	says("home", 80)
+	says("gauge", 15)
+	r.submit(toKitchen)
+	r.want("step_1", "blocked/context_conflict")
+	if why := core.Why(r.s, r.now, r.wf("wf_1"), 0); len(why) == 0 || why[0].Ref != "ctx.battery.level" || !strings.Contains(why[0].Text, "conflict") {
+		t.Errorf("why: %+v", why)
+	}
+	if n := len(r.dispatches()); n != 0 {
+		t.Fatalf("%d dispatches on a value that two sources dispute", n)
+	}
+	says("gauge", 80)
+	if r.want("step_1", "dispatching"); len(r.dispatches()) != 1 {
+		t.Fatal("they agree, and nothing goes on")
+	}
+}
+
+// TestA13_ARivalThatFellSilent: what the other said counts no longer than it would itself.
+func TestA13_ARivalThatFellSilent(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.do(core.ContextRead{Source: "gauge", Values: []core.ContextValue{{Key: "battery.level", Value: 15.0, Available: true}}})
+	r.pass(r.cat.Context["battery.level"].MaxAgeMS + 1)
+	r.idle()
+	r.elsewhere()
+	r.submit(toKitchen)
+	r.want("step_1", "dispatching")
 }
 
 func TestA15_NothingIsDispatchedAfterAPlanFailed(t *testing.T) {

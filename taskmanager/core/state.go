@@ -153,6 +153,14 @@ type Known struct {
 	Class     catalog.Class
 	Source    string
 	Samples   []Sample // of this very value; at most maxSamples
+	Rival     *Rival   // what another source says of the same key
+}
+
+// Rival is the latest word of another source about a value.
+type Rival struct {
+	Source string
+	Value  condition.Value
+	At     Instant
 }
 
 // Sample is one reading.

@@ -86,7 +86,7 @@ func (v *view) context(n int, l catalog.Leaf) condition.Truth {
 		maxAge = Instant(decl.MaxAgeMS)
 	}
 	v.need = append(v.need, l.Context)
-	if v.foreign || !known || !k.Available || len(k.Samples) == 0 {
+	if v.foreign || !known || !k.Available || len(k.Samples) == 0 || v.w.conflict(l.Context, k) {
 		return condition.Unknown
 	}
 	now, last := v.w.now.Boot, k.Samples[len(k.Samples)-1]
