@@ -136,8 +136,13 @@ func claim(resources []catalog.ResourceID, busy map[catalog.ResourceID]TaskID, b
 }
 
 func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
+	if w.awaits(wf, i) {
+		return
+	}
 	met, never := w.dependencies(wf, i)
 	switch {
+	case never == ReasonWaitEventMissing:
+		w.missed(wf, i)
 	case never != ReasonNone:
 		w.move(wf, i, Skipped, never)
 	case !met:
@@ -285,7 +290,7 @@ func (w *work) askRest(task TaskID) {
 	}
 	id, _ := w.owner(task)
 	st := &w.peek(id).Steps[a.Step]
-	if st.Task == task && !st.State.Terminal() {
+	if st.Task == task && st.State.active() {
 		return
 	}
 	wf, a := w.attempt(task)

@@ -10,6 +10,7 @@ type Change struct {
 	Receipted []MessageID
 	Remember  []Remembered
 	Tombs     []WorkflowID // new tombstones
+	Withdrawn []int64      // sequences of outbox rows that go, unsent or not: nobody may answer them any more
 	Now       []Output     // stops and reads, and dispatches of read_only operations
 	Outputs   []Output     // in order, after the commit
 	Answers   []*Answer    // per event; nil where nobody waits for one
@@ -57,6 +58,8 @@ const (
 	MsgAck     MessageType = "ack"
 	MsgResult  MessageType = "result"
 	MsgStepDue MessageType = "step_due"
+
+	MsgEscalation MessageType = "escalation"
 )
 
 // Message is one row for the outbox, before the bridge makes bytes of it.
@@ -71,6 +74,8 @@ type Message struct {
 	Ack      *Answer
 	Result   *Result
 	StepDue  *StepDue
+
+	Escalation *Question
 }
 
 // Result is the report of a terminal workflow.
@@ -80,6 +85,8 @@ type Result struct {
 	Steps     []StepReport
 	Uplink    int64
 	ElapsedMS int64
+	Decisions int64
+	Replans   int64
 }
 
 // StepReport is one step of a Result.

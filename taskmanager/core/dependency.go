@@ -64,9 +64,9 @@ func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
 	case spec.Wait == WaitForEvent && st.State == Completed && st.Released == 0:
 		return false, ReasonWaitEventMissing
 	case spec.Wait == WaitForEvent:
-		return success || st.Released != 0, ReasonNone
+		return success || st.Released != 0 && st.State != Blocked, ReasonNone
 	case spec.Wait == WaitSubmitted:
-		return success || st.Accepted != 0, ReasonNone
+		return success || st.Accepted != 0 && st.State != Blocked, ReasonNone // what a try released waits where that try has failed
 	}
 	return success, ReasonNone
 }

@@ -33,6 +33,7 @@ const (
 	KindStepResult      EventKind = "step_result"
 	KindReceived        EventKind = "receipted"
 	KindRefused         EventKind = "refused"
+	KindDecision        EventKind = "decision_received"
 )
 
 // TaskAnswered is the executor's answer to a Dispatch. Unknown: the call ended without an answer (time-out, connection lost

@@ -9,6 +9,8 @@ type (
 	MessageID  string // of an envelope
 	OutputKey  string
 	ServiceID  string // who serves an operation: the name in the catalog's binding
+
+	EscalationID string // one question to the cloud, made by the device
 )
 
 // Instant is a moment on the boot clock in milliseconds: it counts suspend, never jumps, and starts anew at each boot.

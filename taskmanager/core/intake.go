@@ -62,11 +62,12 @@ type Refused struct {
 	Answer Answer `json:"answer"`
 }
 
-func (PlanSubmitted) eventKind() EventKind   { return KindPlanSubmitted }
-func (ControlReceived) eventKind() EventKind { return KindControlReceived }
-func (StepResult) eventKind() EventKind      { return KindStepResult }
-func (Receipted) eventKind() EventKind       { return KindReceived }
-func (Refused) eventKind() EventKind         { return KindRefused }
+func (PlanSubmitted) eventKind() EventKind    { return KindPlanSubmitted }
+func (DecisionReceived) eventKind() EventKind { return KindDecision }
+func (ControlReceived) eventKind() EventKind  { return KindControlReceived }
+func (StepResult) eventKind() EventKind       { return KindStepResult }
+func (Receipted) eventKind() EventKind        { return KindReceived }
+func (Refused) eventKind() EventKind          { return KindRefused }
 
 // Fault is one thing that is wrong with a message.
 type Fault struct {

@@ -158,7 +158,7 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	if ev.Sealed && !a.Sealed {
 		a.Sealed, a.dirty = true, true
 	}
-	waits := st.Task == a.Task && !st.State.Terminal()
+	waits := st.Task == a.Task && st.State.active()
 	switch {
 	case sure && ev.Sealed:
 		w.notRun(wf, i, a)
@@ -173,6 +173,7 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 
 // notRun: the task is sure not to have run and never to run.
 func (w *work) notRun(wf *Workflow, i int, a *Attempt) {
+	a.NotRun = true
 	w.end(wf, a, OutcomeFailed, "not_run")
 	st := &wf.Steps[i]
 	if st.Task != a.Task {

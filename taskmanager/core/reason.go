@@ -64,6 +64,8 @@ const (
 	ReasonSuperseded        Reason = "superseded"
 	ReasonUnknownTarget     Reason = "unknown_target"
 	ReasonCancelledBefore   Reason = "cancelled_before_arrival"
+	ReasonDecisionStale     Reason = "decision_stale"
+	ReasonNotAllowed        Reason = "decision_not_allowed"
 	ReasonStale             Reason = "stale"
 	ReasonUnsupported       Reason = "unsupported"
 	ReasonLimit             Reason = "limit_reached"
@@ -124,6 +126,8 @@ var Reasons = []ReasonInfo{
 	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied"},
 	{ReasonUnknownTarget, Permanent, false, false, "no workflow or step with this id"},
 	{ReasonCancelledBefore, User, false, false, "everything was cancelled after this plan was sent"},
+	{ReasonDecisionStale, Permanent, false, false, "the question was answered or has closed, or the decision is about another revision of the plan"},
+	{ReasonNotAllowed, Permanent, false, false, "this action was not offered; the question stays open"},
 	{ReasonStale, Permanent, false, false, "it is about a task that has ended or was replaced"},
 	{ReasonUnsupported, Permanent, false, false, "this form of the agent cannot do it"},
 	{ReasonLimit, Transient, true, false, "the device holds as much as it may"},

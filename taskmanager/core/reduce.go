@@ -114,6 +114,8 @@ func (w *work) take(ev Event) {
 		w.controlReceived(ev)
 	case StepResult:
 		w.stepResult(ev)
+	case DecisionReceived:
+		w.decisionReceived(ev)
 	case Receipted:
 		w.receipted(ev)
 	case Refused:
@@ -152,8 +154,9 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		panic(fmt.Sprintf("internal error: step %s of %s cannot go from %s to %s", st.ID, wf.Plan.Workflow, st.State, to))
 	}
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, From: string(st.State), To: string(to), Reason: reason, Task: st.Task})
+	w.closeEscalation(wf, i, EscSuperseded, reason, "") // whoever moves it on over an open question has answered it
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""
-	st.dirty, w.touched = true, true
+	st.Fate, st.dirty, w.touched = nil, true, true
 	if to.Terminal() {
 		st.Ended = w.now.Boot
 		if st.Done == 0 {

@@ -101,6 +101,11 @@ func (wf *Workflow) rebase(by Instant) {
 		}
 	}
 	move(&wf.Accepted, &wf.Ended, &wf.Deadline)
+	wf.Escalations = slices.Clone(wf.Escalations)
+	for i := range wf.Escalations {
+		e := &wf.Escalations[i]
+		move(&e.Opened, &e.Due, &e.Closed)
+	}
 	wf.dirty = true
 	for i := range wf.Steps {
 		st := &wf.Steps[i]

@@ -61,6 +61,8 @@ type Workflow struct {
 	Steps    []Step        `json:"-"`
 	Attempts []Attempt     `json:"-"`
 
+	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
+
 	wake  Instant // the earliest moment at which time moves something here; 0: none
 	wants bool    // a step waits for a resource, a service or the context
 	dirty bool    // the head row differs from the stored one
@@ -90,6 +92,7 @@ type Step struct {
 	Op         *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
 	Checked    bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
 	Stop       string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
+	Fate       *Fate     `json:"fate,omitempty"`    // of an exhausted step; replaced, never written in place
 
 	recheck Instant // when to look at the context again; memory only
 	dirty   bool
@@ -133,6 +136,7 @@ type Attempt struct {
 	Disturbed bool                 `json:"disturbed,omitempty"` // something else used its resources meanwhile
 	Recovered bool                 `json:"recovered,omitempty"` // its end was learnt by a Query, and no event of it
 	Sealed    bool                 `json:"sealed,omitempty"`    // its executor will refuse it, should the call still be on its way
+	NotRun    bool                 `json:"not_run,omitempty"`   // it surely did nothing: refused, never sent, or unknown to an executor that would know
 	StopCalls int                  `json:"stop_calls,omitempty"`
 	StopAt    Instant              `json:"stop_at,omitempty"`
 	StopSeq   int64                `json:"stop_seq,omitempty"`
@@ -281,7 +285,7 @@ func (wf *Workflow) holdsAny() bool {
 }
 
 func (wf *Workflow) hasWants() bool {
-	return slices.ContainsFunc(wf.Steps, func(st Step) bool { return st.State == Queued || st.State == Blocked })
+	return slices.ContainsFunc(wf.Steps, func(st Step) bool { return st.State == Queued || st.State == Blocked && !st.asked() })
 }
 
 // nextWake is the earliest moment at which time alone moves something.

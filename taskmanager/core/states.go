@@ -33,13 +33,13 @@ var StepStates = []StepState{Pending, Waiting, Queued, Dispatching, Running, Ver
 // moves is the life cycle as data. What is not here cannot happen; a terminal state has no way out. Paused is part of the
 // vocabulary; nothing of this form leads there.
 var moves = map[StepState][]StepState{
-	Pending:        {Waiting, Queued, Skipped, Cancelled},
-	Waiting:        {Queued, Skipped, Cancelled},
+	Pending:        {Waiting, Queued, Blocked, Skipped, Cancelled},
+	Waiting:        {Queued, Blocked, Skipped, Cancelled},
 	Queued:         {Dispatching, Running, Blocked, RetryWait, Satisfied, Skipped, Failed, Cancelled},
-	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, Cancelled},
+	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, TimedOut, Cancelled},
 	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
-	Running:        {Verifying, OutcomeUnknown, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
-	Verifying:      {Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Running:        {Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Verifying:      {Blocked, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	OutcomeUnknown: {Queued, Blocked, Running, Verifying, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Cancelling:     {Cancelled, Running},
 	Paused:         {},

@@ -90,7 +90,7 @@ func (w *work) stopAnswered(ev StopAnswered) {
 // readRest asks for what shows that the attempt's resources rest.
 func (w *work) readRest(wf *Workflow, a *Attempt) {
 	pace := Instant(rereadMS)
-	if wf.Steps[a.Step].State.Terminal() {
+	if !wf.Steps[a.Step].State.active() {
 		pace = idleMS
 	}
 	for _, res := range a.Resources {
@@ -108,7 +108,7 @@ func (w *work) tryRest(r ref) {
 	wf := w.peek(r.wf)
 	a := &wf.Attempts[r.at]
 	st := &wf.Steps[a.Step]
-	waits := st.Task == a.Task && !st.State.Terminal()
+	waits := st.Task == a.Task && st.State.active()
 	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || w.onItsWay(wf, a) {
 		return
 	}

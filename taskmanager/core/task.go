@@ -25,6 +25,7 @@ func (w *work) taskAnswered(ev TaskAnswered) {
 	case ev.Unknown:
 		w.unknown(wf, i, a, orReason(ev.Reason, ReasonOutcomeUnknown))
 	case !ev.Accepted:
+		a.NotRun = true
 		w.end(wf, a, OutcomeFailed, orReason(ev.Reason, ReasonExecutorRefused))
 		w.refusedBy(wf, i, a)
 	default:
@@ -84,6 +85,7 @@ func (w *work) serviceOf(id ServiceID) Service {
 
 // notSent: the call never left. Nothing runs, so the step may be dispatched again when the service can take it.
 func (w *work) notSent(wf *Workflow, i int, a *Attempt, reason Reason) {
+	a.NotRun = true
 	w.end(wf, a, OutcomeFailed, orReason(reason, ReasonExecutorUnavail))
 	st := &wf.Steps[i]
 	if st.Task != a.Task {
@@ -151,7 +153,7 @@ func (w *work) taskEnded(ev TaskEnded) {
 	w.end(wf, a, ev.Outcome, ev.Reason)
 	i := a.Step
 	st := &wf.Steps[i]
-	if st.Task != a.Task || st.State.Terminal() {
+	if st.Task != a.Task || !st.State.active() {
 		return
 	}
 	if st.State == Cancelling {
@@ -224,6 +226,10 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	}
 	if a := wf.attempt(st.Task); a != nil && a.holds() {
 		w.stop(wf, a)
+	}
+	if w.escalates(wf, i, wf.Plan.Steps[i].OnFailure, reason) {
+		w.escalate(wf, i, to, reason, "")
+		return
 	}
 	w.move(wf, i, to, reason)
 	w.ch.Must = true

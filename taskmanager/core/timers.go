@@ -76,6 +76,10 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	case Verifying:
 		w.fail(wf, i, TimedOut, ReasonEvidenceTimeout)
 	case Blocked:
+		if st.asked() {
+			w.unanswered(wf, i)
+			return
+		}
 		w.fail(wf, i, Failed, st.Reason)
 	case OutcomeUnknown:
 		w.fail(wf, i, Failed, ReasonOutcomeUnknown)

@@ -32,6 +32,9 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 		facts = whyRetry(st, spec)
 	case Queued, Blocked:
 		facts = w.whyHeld(wf, i)
+		if st.asked() {
+			facts = wf.whyAsked(st)
+		}
 	case Dispatching:
 		facts = []Fact{{Kind: "answer", Ref: string(st.Task), Text: "the call is out, the executor has not answered"}}
 	case Running:

@@ -106,7 +106,7 @@ func resultOf(wf *Workflow) *Result {
 		}
 		return int64(t - wf.Accepted)
 	}
-	r := &Result{Status: wf.State, Reason: wf.Reason, Uplink: wf.Uplink + 1, ElapsedMS: since(wf.Ended)}
+	r := &Result{Status: wf.State, Reason: wf.Reason, Uplink: wf.Uplink + 1, ElapsedMS: since(wf.Ended), Decisions: wf.decisions(), Replans: wf.replans()}
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		rep := StepReport{ID: st.ID, State: st.State, Attempts: st.Attempts, Reason: st.Reason, Effects: st.Effects, EndMS: since(st.Ended)}

@@ -1,0 +1,133 @@
+package core
+
+import "slices"
+
+// DecisionReceived is an answer to an escalation. What it says is never proof of anything: it chooses among the offered actions.
+type DecisionReceived struct {
+	Head
+	Escalation   EscalationID `json:"escalation"`
+	Action       Action       `json:"action"`
+	Plan         *Plan        `json:"plan,omitempty"`   // of an action that changes the plan: its next revision, checked by the bridge
+	Faults       []Fault      `json:"faults,omitempty"` // that the bridge found in that plan
+	PlanRevision int64        `json:"plan_revision"`    // that the answer is about
+	Reason       string       `json:"reason,omitempty"`
+	Usage        *Usage       `json:"usage,omitempty"`
+}
+
+// Usage is what a decision cost where it was made. It is kept in the journal and decides nothing.
+type Usage struct {
+	Model        string `json:"model,omitempty"`
+	InputTokens  int64  `json:"input_tokens,omitempty"`
+	OutputTokens int64  `json:"output_tokens,omitempty"`
+	LatencyMS    int64  `json:"latency_ms,omitempty"`
+}
+
+// decisionReceived takes an answer, or refuses it. A refused answer spends nothing and leaves the question open, so it is not
+// remembered: the same key may still bring one that is accepted.
+func (w *work) decisionReceived(ev DecisionReceived) {
+	ans := Answer{Ref: ev.Msg}
+	if ev.Before != nil {
+		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {
+			ans = *ev.Before
+		}
+		w.reply(ev.Head, ans, "")
+		return
+	}
+	wf, i := w.asked(ev.Escalation)
+	if wf != nil {
+		ans.Workflow, ans.Plan = wf.Plan.Workflow, wf.Plan.ID
+	}
+	if ans.Reason = w.decidable(ev, wf, i); ans.Reason == ReasonNone {
+		w.decide(ev, wf, i, &ans)
+	}
+	key := ""
+	if ans.Accepted = ans.Reason == ReasonNone; ans.Accepted {
+		key = "decision:" + string(ev.Escalation)
+	}
+	w.reply(ev.Head, ans, key)
+}
+
+// asked finds the workflow of a question, and the step where the question is still open; -1: it is not.
+func (w *work) asked(id EscalationID) (*Workflow, int) {
+	var found WorkflowID
+	for wfID, wf := range w.cur.Workflows {
+		if wf.escalation(id) != nil {
+			found = wfID
+		}
+	}
+	for _, wfID := range w.ids { // one that was opened in this very batch
+		if w.wfs[wfID].escalation(id) != nil {
+			found = wfID
+		}
+	}
+	if found == "" {
+		return nil, -1
+	}
+	wf := w.wf(found)
+	return wf, slices.IndexFunc(wf.Steps, func(st Step) bool { return st.asked() && st.Fate.Asked == id })
+}
+
+// decidable says why an answer cannot be taken.
+func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
+	switch {
+	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
+		return ReasonWrongEpoch
+	case wf == nil:
+		return ReasonUnknownTarget
+	case i < 0:
+		return w.whyClosed(wf, wf.escalation(ev.Escalation))
+	case ev.PlanRevision != wf.Plan.Revision:
+		return ReasonDecisionStale
+	case ev.ExpireMS != 0 && !w.now.Trusted:
+		return ReasonClockUntrusted
+	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
+		return ReasonExpired
+	case !slices.Contains(wf.escalation(ev.Escalation).Allowed, ev.Action):
+		return ReasonNotAllowed
+	}
+	return ReasonNone
+}
+
+// whyClosed: nothing follows a cancel, a revision has gone over it, or it was answered, or its time was over.
+func (w *work) whyClosed(wf *Workflow, e *Escalation) Reason {
+	switch {
+	case w.tombOf(wf.Plan.Workflow) != ReasonNone:
+		return ReasonAfterCancel
+	case e.State == EscSuperseded:
+		return ReasonSuperseded
+	}
+	return ReasonDecisionStale
+}
+
+// decide carries out what was chosen.
+func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
+	if ev.Action.replans() {
+		w.replan(ev, wf, i, ans)
+		return
+	}
+	w.closeEscalation(wf, i, EscDecided, ReasonNone, ev.Action)
+	if ev.Action == ActRetry {
+		w.retryAsked(wf, i)
+		return
+	}
+	w.takeFate(wf, i, "")
+}
+
+// replan hands the new revision to its door. Its faults refuse the decision and leave the question open.
+func (w *work) replan(_ DecisionReceived, _ *Workflow, _ int, ans *Answer) {
+	ans.Reason = ReasonUnsupported
+}
+
+// retryAsked gives an exhausted step one more attempt. What the old one had dispatched has to have ended first: until then the step
+// stays blocked, for at most its hold_ms.
+func (w *work) retryAsked(wf *Workflow, i int) {
+	st := &wf.Steps[i]
+	st.Fate, st.Checked, st.TriedSince, st.dirty = nil, false, 0, true
+	w.freed, w.ch.Must = true, true
+	if a := wf.attempt(st.Task); a != nil && a.holds() {
+		st.Due, st.Detail = w.now.Boot+Instant(wf.Plan.Steps[i].HoldMS), string(a.Task)
+		w.readRest(wf, a)
+		return
+	}
+	w.move(wf, i, Queued, ReasonNone)
+}

@@ -1,0 +1,294 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// Escalation is one question to the cloud: a step has failed, local recovery is over, and somebody has to say what becomes of it. It
+// is stored with its workflow, one for each time that a step was exhausted, and at most as many as the plan has decisions. From the
+// commit that opens it on, the step is blocked and is moved by nothing but the decision, the deadline, a cancel or a revision.
+type Escalation struct {
+	ID       EscalationID    `json:"id"`
+	Step     StepID          `json:"step"`
+	About    StepID          `json:"about,omitempty"` // the step that ended without its event, where that is what is asked about
+	Reason   Reason          `json:"reason"`
+	End      StepState       `json:"end"` // what the step becomes by default: failed, timed_out, skipped
+	Opened   Instant         `json:"opened"`
+	Due      Instant         `json:"due"` // the decision deadline: then the default is taken
+	Allowed  []Action        `json:"allowed"`
+	Default  Action          `json:"default"`
+	Revision int64           `json:"revision"` // of the plan that it is about: an answer to another one is stale
+	Before   Budget          `json:"before"`   // what was left when it was opened; opening it has spent one decision
+	OutSeq   int64           `json:"out_seq"`  // of its message
+	State    EscalationState `json:"state"`
+	Why      Reason          `json:"why,omitempty"`    // why it was superseded
+	Action   Action          `json:"action,omitempty"` // that closed it
+	Closed   Instant         `json:"closed,omitempty"`
+}
+
+// EscalationState says how far a question is.
+type EscalationState string
+
+// The states of an escalation. All but the first are final.
+const (
+	EscOpen       EscalationState = "open"
+	EscDecided    EscalationState = "decided"    // by an accepted decision
+	EscDefaulted  EscalationState = "defaulted"  // nobody answered by its deadline
+	EscSuperseded EscalationState = "superseded" // a cancel or a revision went over it
+)
+
+// Action is what a decision may say. A model cannot complete a goal, nor skip what is to be proven: there is no word for it here.
+type Action string
+
+// The actions of this form. ask_user is part of the vocabulary and is offered by nobody yet.
+const (
+	ActRetry      Action = "retry_local"  // one more attempt
+	ActReplan     Action = "replan_cloud" // a new revision of the plan
+	ActSubstitute Action = "substitute"   // a new revision in which another operation provides the effect
+	ActCancel     Action = "cancel"       // the step takes its terminal state, what depends on it is skipped
+)
+
+// replans says whether an action changes the plan, and so is counted as a replan.
+func (a Action) replans() bool { return a == ActReplan || a == ActSubstitute }
+
+// Budget is what the cloud may still be asked for. Source: docs/taskmanager.md, escalation.
+type Budget struct {
+	Decisions int64 `json:"decisions"`
+	Replans   int64 `json:"replans"`
+}
+
+// The budget of a plan without an experience, and how long its questions stay open. Source: docs/taskmanager.md, escalation.
+const (
+	maxDecisions = 0 // 3 as soon as the link carries the question: one that nobody can hear is not asked
+	maxReplans   = 1
+	decisionMS   = 120_000
+)
+
+// Fate is what is to become of an exhausted step.
+type Fate struct {
+	End   StepState    `json:"end"`             // what it becomes if no decision says otherwise: failed, timed_out, skipped
+	Asked EscalationID `json:"asked,omitempty"` // the open question about it: nothing else moves it
+}
+
+// asked says whether a question about the step is open.
+func (st *Step) asked() bool { return st.Fate != nil && st.Fate.Asked != "" }
+
+// Left is what a workflow may still ask for. A decision is spent when its question is committed, a replan when it is accepted.
+func (wf *Workflow) Left() Budget {
+	return Budget{Decisions: max(0, maxDecisions-wf.decisions()), Replans: max(0, maxReplans-wf.replans())}
+}
+
+func (wf *Workflow) decisions() int64 { return int64(len(wf.Escalations)) }
+
+func (wf *Workflow) replans() (n int64) {
+	for _, e := range wf.Escalations {
+		if e.State == EscDecided && e.Action.replans() {
+			n++
+		}
+	}
+	return n
+}
+
+// escalates is the gate: the reason asks for a decision and leaves something to decide, there is somebody to ask, and a decision is
+// left. Source: docs/taskmanager.md, escalation.
+func (w *work) escalates(wf *Workflow, i int, policy OnFail, reason Reason) bool {
+	info := InfoOf(reason)
+	return policy == FailEscalate && info.NeedsCloud && info.Recoverable && !wf.Plan.Local &&
+		wf.Cancel == ReasonNone && wf.Steps[i].Wish == ReasonNone && wf.Left().Decisions > 0
+}
+
+// escalate opens the question about a step. The step is blocked until that is closed; to is what it becomes if nobody says otherwise.
+func (w *work) escalate(wf *Workflow, i int, to StepState, reason Reason, about StepID) {
+	st := &wf.Steps[i]
+	detail := st.Detail
+	if st.State != Blocked {
+		w.move(wf, i, Blocked, reason)
+	}
+	w.note(wf, i, reason, detail)
+	e := Escalation{
+		ID: w.newEscalation(), Step: st.ID, About: about, Reason: reason, End: to, Opened: w.now.Boot, Due: w.now.Boot + decisionMS,
+		Allowed: w.allowed(wf, i, reason, about), Default: ActCancel, Revision: wf.Plan.Revision, Before: wf.Left(), State: EscOpen,
+	}
+	st.Fate, st.Due, st.recheck, st.dirty = &Fate{End: to, Asked: e.ID}, e.Due, 0, true
+	e.OutSeq = w.dev.OutSeq + 1
+	wf.Escalations = append(slices.Clone(wf.Escalations), e)
+	w.send(Message{Type: MsgEscalation, Workflow: wf.Plan.Workflow, Step: st.ID, Task: st.Task, Escalation: w.question(wf, i, &e)})
+	wf.dirty, w.touched, w.ch.Must = true, true, true
+}
+
+// newEscalation makes an id from the counter of the tasks: it is never used again either.
+func (w *work) newEscalation() EscalationID {
+	return EscalationID("e" + string(w.newTask())[1:])
+}
+
+// allowed lists what may be decided, by the catalog and the budget. Source: docs/taskmanager.md, escalation.
+func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Action {
+	var out []Action
+	if about == "" && w.mayRedo(wf, i, reason) {
+		out = append(out, ActRetry)
+	}
+	if wf.Left().Replans > 0 {
+		if about == "" && len(w.substitutes(wf, i)) > 0 {
+			out = append(out, ActSubstitute)
+		}
+		out = append(out, ActReplan)
+	}
+	return append(out, ActCancel)
+}
+
+// mayRedo says whether one more attempt could be made: nothing of safety and nobody's wish is against it, the outcome can be another,
+// and either nothing ran or the catalog lets it be sent again. An attempt that is still being stopped is waited for.
+func (w *work) mayRedo(wf *Workflow, i int, reason Reason) bool {
+	info := InfoOf(reason)
+	if info.Class == Safety || info.Class == User || reason == ReasonInputInvalid {
+		return false
+	}
+	a := wf.attempt(wf.Steps[i].Task)
+	return a == nil || a.Cloud || a.NotRun || wf.facts(i).Redo != catalog.RedoNever
+}
+
+// substitutes names other operations that can bring about an effect that the step still owes.
+func (w *work) substitutes(wf *Workflow, i int) (out []catalog.Method) {
+	for _, e := range wf.Steps[i].Effects {
+		if e.ID == "" || e.State == EffectObserved {
+			continue
+		}
+		for _, m := range w.providers(e.ID) {
+			if m != wf.Plan.Steps[i].Method && !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// providers lists what a plan of the cloud may name to bring an effect about.
+func (w *work) providers(id catalog.EffectID) []catalog.Method {
+	return slices.DeleteFunc(w.cat.Providers(id), func(m catalog.Method) bool {
+		v := w.cat.Operations[m].Visibility
+		return v != "" && v != "public"
+	})
+}
+
+// escalation finds the question by its id.
+func (wf *Workflow) escalation(id EscalationID) *Escalation {
+	i := slices.IndexFunc(wf.Escalations, func(e Escalation) bool { return e.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &wf.Escalations[i]
+}
+
+// lastAbout is what the last question about a step was about, beside the step.
+func (wf *Workflow) lastAbout(id StepID) StepID {
+	for _, e := range slices.Backward(wf.Escalations) {
+		if e.Step == id {
+			return e.About
+		}
+	}
+	return ""
+}
+
+// closeEscalations closes whatever is open: a cancel or a revision goes over it. The message of a question that nobody may answer any
+// more is taken out of the outbox in the same commit. A step that stays blocked is asked about anew, if a decision is left.
+func (w *work) closeEscalations(wf *Workflow, why Reason) {
+	for i := range wf.Steps {
+		w.closeEscalation(wf, i, EscSuperseded, why, "")
+	}
+}
+
+// closeEscalation closes the question about a step, if one is open.
+func (w *work) closeEscalation(wf *Workflow, i int, how EscalationState, why Reason, action Action) {
+	st := &wf.Steps[i]
+	if !st.asked() {
+		return
+	}
+	wf.Escalations = slices.Clone(wf.Escalations)
+	e := wf.escalation(st.Fate.Asked)
+	e.State, e.Why, e.Action, e.Closed = how, why, action, w.now.Boot
+	st.Fate, st.Due, st.dirty = &Fate{End: st.Fate.End}, 0, true
+	wf.dirty, w.touched, w.ch.Must = true, true, true
+	if how == EscSuperseded {
+		w.unsend(wf, e.OutSeq)
+	}
+}
+
+// unsend takes a message back: out of this change, or out of the outbox.
+func (w *work) unsend(wf *Workflow, seq int64) {
+	n := len(w.ch.Outbox)
+	w.ch.Outbox = slices.DeleteFunc(w.ch.Outbox, func(m Message) bool { return m.Seq == seq })
+	if len(w.ch.Outbox) < n {
+		wf.Uplink--
+		return
+	}
+	w.ch.Withdrawn = append(w.ch.Withdrawn, seq)
+}
+
+// unanswered: nobody has decided by the deadline. The default is taken.
+func (w *work) unanswered(wf *Workflow, i int) {
+	w.closeEscalation(wf, i, EscDefaulted, ReasonNone, ActCancel)
+	w.takeFate(wf, i, fmt.Sprintf("no decision came within %d s", decisionMS/1000))
+}
+
+// takeFate ends an exhausted step as it would have ended without a question.
+func (w *work) takeFate(wf *Workflow, i int, detail string) {
+	st := &wf.Steps[i]
+	w.move(wf, i, st.Fate.End, st.Reason)
+	st.Detail = detail
+	w.ch.Must = true
+}
+
+// awaits says that a blocked step is moved by nothing that others do: it is asked about, or what it had dispatched has not ended yet.
+// Where a revision went over the question and left the step as it was, it is asked about anew, or ends.
+func (w *work) awaits(wf *Workflow, i int) bool {
+	st := &wf.Steps[i]
+	switch {
+	case st.State != Blocked:
+		return false
+	case st.asked():
+		return true
+	case st.Fate == nil:
+		a := wf.attempt(st.Task)
+		return a != nil && a.holds()
+	case w.escalates(wf, i, wf.Plan.Steps[i].OnFailure, st.Reason):
+		w.escalate(wf, i, st.Fate.End, st.Reason, wf.lastAbout(st.ID))
+	default:
+		w.takeFate(wf, i, "no decision is left")
+	}
+	return true
+}
+
+// missed: a step has ended without the event that others wait for. The first of them is blocked and asks; the others wait for what is
+// said about it, and are skipped when it is.
+func (w *work) missed(wf *Workflow, i int) {
+	anchor := w.withoutEvent(wf, i)
+	about, policy := wf.Steps[anchor].ID, wf.Plan.Steps[anchor].OnFailure
+	asked := slices.IndexFunc(wf.Escalations, func(e Escalation) bool { return e.About == about && e.State != EscSuperseded })
+	switch {
+	case asked >= 0 && wf.Escalations[asked].State == EscOpen:
+	case asked < 0 && w.escalates(wf, i, policy, ReasonWaitEventMissing):
+		w.escalate(wf, i, Skipped, ReasonWaitEventMissing, about)
+	default:
+		w.move(wf, i, Skipped, ReasonWaitEventMissing)
+	}
+}
+
+// withoutEvent is the step that step i waits for and that has ended without its event.
+func (w *work) withoutEvent(wf *Workflow, i int) int {
+	for _, d := range wf.Plan.Steps[i].Deps {
+		if _, never := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On); never == ReasonWaitEventMissing {
+			return d.Step
+		}
+	}
+	panic("internal error: no step of " + string(wf.Plan.Workflow) + " has ended without its event (asked for " + strconv.Itoa(i) + ")")
+}
+
+// whyAsked says which decision is awaited.
+func (wf *Workflow) whyAsked(st *Step) []Fact {
+	e := wf.escalation(st.Fate.Asked)
+	return []Fact{{Kind: "decision", Ref: string(e.ID), Text: fmt.Sprintf("%s (%s): the cloud is asked what to do; it may answer %v", st.Reason, InfoOf(st.Reason).Text, e.Allowed)}}
+}
