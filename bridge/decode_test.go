@@ -131,7 +131,7 @@ func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 		{name: "no target", message: string(message("control", `{"verb":"cancel","scope":"workflow"}`)), want: "target missing_field"},
 		{name: "too large", message: `{"v":"` + strings.Repeat("x", 300<<10), want: "too_large"},
 		{name: "receipt, which is the link's", message: string(message("receipt", `{}`)), want: "type unsupported"},
-		{name: "pause", message: string(message("control", `{"verb":"pause","scope":"all"}`)), want: "verb unsupported"},
+		{name: "set_tier", message: string(message("control", `{"verb":"set_tier","scope":"all"}`)), want: "verb unsupported"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			codec := tc.codec

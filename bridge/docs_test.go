@@ -214,7 +214,6 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 		{"on_overdue", "plan", planBody("", step(`"on_overdue":"run"`))},
 		{"maintain", "plan", planBody("", step(`"required_effects":[{"effect_id":"air_quality_reported","kind":"maintain"}]`))},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},
-		{"pause", "control", `{"verb":"pause","scope":"all"}`}, {"resume", "control", `{"verb":"resume","scope":"all"}`}, {"kill", "control", `{"verb":"kill","scope":"all"}`},
 		{"set_tier", "control", `{"verb":"set_tier","scope":"all"}`}, {"disable_experience", "control", `{"verb":"disable_experience","scope":"all"}`},
 	} {
 		if !strings.Contains(chapter, tc.name) {

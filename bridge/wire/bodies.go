@@ -157,8 +157,8 @@ type Condition struct {
 
 // Control is the body of down/control.
 type Control struct {
-	Verb        string `json:"verb" rule:"enum=cancel;later=pause|resume|kill|set_tier|disable_experience"` // cancel (the other verbs are refused until their issue)
-	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"`       // workflow, step, all
+	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill;later=set_tier|disable_experience"`
+	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"` // workflow, step, all
 	Target      string `json:"target,omitempty" rule:"target"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`
 	Reason      string `json:"reason,omitempty" rule:"text"`

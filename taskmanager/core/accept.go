@@ -138,6 +138,7 @@ func (w *work) accept(ev PlanSubmitted) {
 	}
 	w.add(wf)
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: p.Workflow, To: string(WfQueued)})
+	w.progress(wf)
 	w.touched, w.freed = true, true
 }
 
@@ -158,7 +159,7 @@ func (w *work) refused(ev Refused) {
 	w.reply(ev.Head, ev.Answer, "")
 }
 
-// controlReceived takes a wish: in this form a cancel, of a step, of a workflow or of all.
+// controlReceived takes a wish: cancel, kill, pause or resume, of a step, of a workflow or of all.
 func (w *work) controlReceived(ev ControlReceived) {
 	key := "control:" + string(ev.Msg)
 	ans := Answer{Ref: ev.Msg}
@@ -175,6 +176,12 @@ func (w *work) controlReceived(ev ControlReceived) {
 		ans.Reason = w.age(ev.Head)
 	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
 		ans.Reason = ReasonSuperseded
+	case ev.Verb == "pause" || ev.Verb == "resume":
+		w.noteControl(slot, ev.Seq)
+		w.pauseOrResume(ev, &ans)
+	case ev.Verb == "kill":
+		w.noteControl(slot, ev.Seq)
+		w.kill(ev, &ans)
 	case ev.Verb != "cancel":
 		ans.Reason = ReasonUnsupported
 	default:

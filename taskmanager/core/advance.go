@@ -103,6 +103,9 @@ func (w *work) stuck(wf *Workflow, busy map[catalog.ResourceID]TaskID) bool {
 		case Blocked:
 			return false
 		case Queued:
+			if held := w.holdsOn(wf, i); len(held) > 0 && st.Reason == ReasonHeld && st.Detail == held[0].ID() {
+				continue
+			}
 			res, taken := firstBusy(wf.Plan.Steps[i].Resources, busy)
 			if !taken || st.Detail != string(busy[res]) {
 				return false
@@ -111,7 +114,7 @@ func (w *work) stuck(wf *Workflow, busy map[catalog.ResourceID]TaskID) bool {
 		}
 	}
 	for i := range wf.Plan.Steps { // the place in the queue is kept: what it waits for, later ones do not take
-		if wf.Steps[i].State == Queued {
+		if wf.Steps[i].State == Queued && len(w.holdsOn(wf, i)) == 0 {
 			claim(wf.Plan.Steps[i].Resources, busy, "")
 		}
 	}
@@ -163,9 +166,10 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 // now, in the very step of the core that decides to dispatch.
 func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	spec := &wf.Plan.Steps[i]
-	if w.cur.Hold || !w.conditions(wf, i) {
+	if w.cur.Hold || w.keepBack(wf, i) || !w.conditions(wf, i) {
 		return
 	}
+	w.letGo(wf, i)
 	args, call, err := w.inputs(wf, i)
 	if err != "" {
 		w.fail(wf, i, Failed, ReasonInputInvalid)

@@ -76,6 +76,8 @@ func (w *work) observed(ev Observed) {
 		w.foreign(ev.Resource, ev.Event == "external_start")
 	case "pui.cancelled":
 		w.buttonCancel()
+	default:
+		w.holdButtons(ev)
 	}
 	for _, r := range w.listening() {
 		w.weigh(r, ev, false)

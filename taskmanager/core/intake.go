@@ -34,7 +34,7 @@ type PlanSubmitted struct {
 // ControlReceived is a wish of a person or the planner.
 type ControlReceived struct {
 	Head
-	Verb   string `json:"verb"`  // cancel
+	Verb   string `json:"verb"`  // cancel, kill, pause, resume
 	Scope  string `json:"scope"` // workflow, step, all
 	Target string `json:"target,omitempty"`
 	By     string `json:"by,omitempty"`
@@ -86,6 +86,7 @@ type Answer struct {
 	Reason      Reason     `json:"reason_code,omitempty"`
 	Faults      []Fault    `json:"errors,omitempty"`
 	State       string     `json:"state,omitempty"`
-	Stopping    []string   `json:"stopping,omitempty"` // resources whose tasks are being stopped
+	Stopping    []string   `json:"stopping,omitempty"`     // resources whose tasks are being stopped
+	Holders     []string   `json:"holders_left,omitempty"` // of a pause or resume: who holds the target now
 	CatalogEtag string     `json:"catalog_etag,omitempty"`
 }

@@ -70,6 +70,8 @@ const (
 	ReasonUnsupported       Reason = "unsupported"
 	ReasonLimit             Reason = "limit_reached"
 	ReasonWrongDevice       Reason = "wrong_device"
+	ReasonHeld              Reason = "held"
+	ReasonStoppedByHold     Reason = "stopped_by_hold"
 )
 
 // ReasonInfo is what the table says of one reason.
@@ -132,6 +134,8 @@ var Reasons = []ReasonInfo{
 	{ReasonUnsupported, Permanent, false, false, "this form of the agent cannot do it"},
 	{ReasonLimit, Transient, true, false, "the device holds as much as it may"},
 	{ReasonWrongDevice, Permanent, false, false, "the message is for another device"},
+	{ReasonHeld, User, true, false, "somebody holds it back; why names them"},
+	{ReasonStoppedByHold, User, true, true, "a holder made it stop, and its operation may not be sent again"},
 }
 
 // InfoOf gives the table's entry; a code that an executor invented counts as permanent and recoverable by decision.

@@ -18,6 +18,9 @@ func (w *work) started(ev Started) {
 	}
 	slices.Sort(w.ch.gone)
 	shift := w.shift()
+	if shift != 0 {
+		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
+	}
 	for _, id := range w.everyone() {
 		wf := w.wf(id)
 		if shift != 0 {
@@ -91,15 +94,8 @@ func (w *work) shift() Instant {
 
 // rebase moves all stored instants of a workflow into the present boot.
 func (wf *Workflow) rebase(by Instant) {
-	move := func(ts ...*Instant) {
-		for _, t := range ts {
-			if *t != 0 {
-				if *t += by; *t == 0 {
-					*t = 1 // 0 means that there is no such moment: what hangs on it would never happen
-				}
-			}
-		}
-	}
+	move := func(ts ...*Instant) { rebased(by, ts...) }
+	wf.Holds = rebasedHolds(wf.Holds, by)
 	move(&wf.Accepted, &wf.Ended, &wf.Deadline)
 	wf.Escalations = slices.Clone(wf.Escalations)
 	for i := range wf.Escalations {
@@ -116,6 +112,17 @@ func (wf *Workflow) rebase(by Instant) {
 		a := &wf.Attempts[i]
 		move(&a.At, &a.StopAt)
 		a.next, a.dirty = 0, true
+	}
+}
+
+// rebased moves moments; 0 means that there is no such moment.
+func rebased(by Instant, ts ...*Instant) {
+	for _, t := range ts {
+		if *t != 0 {
+			if *t += by; *t == 0 {
+				*t = 1 // what hangs on it would never happen
+			}
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Device struct {
 	CancelAllMS int64  `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
 	StopBody    bool   `json:"stop_body,omitempty"`     // the store is new: whatever an earlier one had begun is to be stopped once
 	StopTask    TaskID `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
+	Holds       []Hold `json:"holds,omitempty"`         // of everything, of experiences and of sessions
 
 	BootID string  `json:"boot_id,omitempty"` // of Boot below
 	Boot   Instant `json:"boot,omitempty"`    // when it was last written
@@ -58,6 +59,7 @@ type Workflow struct {
 	Deadline Instant       `json:"deadline,omitempty"`
 	Cancel   Reason        `json:"cancel,omitempty"` // why it is cancelled, once it is
 	Uplink   int64         `json:"uplink,omitempty"` // outbox rows made for it
+	Holds    []Hold        `json:"holds,omitempty"`  // of this workflow and its steps; they end with it
 	Steps    []Step        `json:"-"`
 	Attempts []Attempt     `json:"-"`
 
@@ -65,6 +67,7 @@ type Workflow struct {
 
 	wake  Instant // the earliest moment at which time moves something here; 0: none
 	wants bool    // a step waits for a resource, a service or the context
+	held  bool    // somebody holds it: see isHeld
 	dirty bool    // the head row differs from the stored one
 	isNew bool
 }
@@ -300,6 +303,7 @@ func (wf *Workflow) nextWake() Instant {
 		if wf.Cancel == ReasonNone {
 			early(wf.Deadline)
 		}
+		early(nextRelease(wf.Holds))
 		for i := range wf.Steps {
 			if !wf.Steps[i].State.Terminal() {
 				early(wf.Steps[i].Due)
@@ -317,7 +321,7 @@ func (wf *Workflow) nextWake() Instant {
 
 // NextWake is the moment of the next Tick; 0: none is needed.
 func (s *State) NextWake() Instant {
-	var t Instant
+	t := nextRelease(s.Device.Holds)
 	for _, wf := range s.Workflows {
 		if wf.wake != 0 && (t == 0 || wf.wake < t) {
 			t = wf.wake

@@ -288,7 +288,7 @@ func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason 
 func StopsSomething(ev Event) bool {
 	switch ev := ev.(type) {
 	case ControlReceived:
-		return ev.Verb == "cancel"
+		return ev.Verb == "cancel" || ev.Verb == "kill"
 	case Observed:
 		return ev.Event == "pui.cancelled"
 	case PlanSubmitted:

@@ -96,6 +96,9 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	if w.cur.Hold {
 		return []Fact{{Kind: "hold", Text: "the agent was started to look on: it dispatches nothing"}}
 	}
+	if facts = w.whyHolders(wf, i); len(facts) > 0 {
+		return facts
+	}
 	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
 		if ans := w.check(wf, c); ans.Truth != condition.True {
 			for _, u := range ans.Unknown {

@@ -4,6 +4,7 @@ import "slices"
 
 // progress derives the state of a workflow from its steps. Nothing else sets it.
 func (w *work) progress(wf *Workflow) {
+	wf.held = w.isHeld(wf)
 	to := deriveState(wf)
 	if to == wf.State {
 		return
@@ -22,6 +23,7 @@ var Derivations = []struct {
 	fits  func(*Workflow) bool
 }{
 	{WfCancelling, "a cancel was asked for and a step has not ended", func(wf *Workflow) bool { return !ended(wf) && wf.Cancel != ReasonNone }},
+	{WfHeld, "somebody holds it (a hold of everything: once it has begun), and none of its tasks is under way but paused ones", func(wf *Workflow) bool { return !ended(wf) && wf.held && resting(wf) }},
 	{WfQueued, "no step was dispatched yet", func(wf *Workflow) bool { return !ended(wf) && !started(wf) }},
 	{WfActive, "a step has not ended", func(wf *Workflow) bool { return !ended(wf) }},
 	{WfExpired, "the deadline of the plan has passed", func(wf *Workflow) bool { return wf.Cancel == ReasonDeadlineExceeded }},

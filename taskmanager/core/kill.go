@@ -1,0 +1,33 @@
+package core
+
+import "strings"
+
+// kill is a cancel that does not wait for the clean-up: every step that it covers ends at once, unconfirmed. Its tasks are stopped all
+// the same, and keep what they hold until they are seen at rest.
+func (w *work) kill(ev ControlReceived, ans *Answer) {
+	w.cancel(ev, ans)
+	id, step, one := strings.Cut(ev.Target, "/")
+	ids := []WorkflowID{WorkflowID(id)}
+	if ev.Scope == "all" {
+		ids = w.everyone()
+	}
+	for _, id := range ids {
+		wf := w.peek(id)
+		if wf == nil {
+			continue
+		}
+		for i := range wf.Steps {
+			if st := &wf.Steps[i]; st.State == Cancelling && (!one || string(st.ID) == step) {
+				wf = w.wf(id)
+				w.cancelled(wf, i, unconfirmed)
+				ans.State = string(wf.State)
+				if one {
+					ans.State = string(wf.Steps[i].State)
+				}
+			}
+		}
+	}
+	if ev.Scope == "all" {
+		ans.State = ""
+	}
+}
