@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 
 	"deviceagent/agent/config"
@@ -84,8 +85,8 @@ func (a *Agent) phase() string {
 }
 
 func (a *Agent) warnings() (out []string) {
-	for _, id := range a.manager.SetAside() {
-		out = append(out, "the record of "+id+" cannot be read and was set aside")
+	if n := a.manager.KeptOut(); n > 0 {
+		out = append(out, strconv.Itoa(n)+" messages or events made the agent fail and are refused")
 	}
 	if from := a.manager.StoreSetAside(); from != "" {
 		out = append(out, "a damaged store was moved to "+from)

@@ -167,7 +167,7 @@ func (m *Manager) carryAll(outs []core.Output) {
 		if req.event == nil {
 			continue
 		}
-		for _, out := range core.UrgentStops(m.cur, req.event) {
+		for _, out := range m.urgent(req.event) {
 			if s, ok := out.(core.Stop); ok {
 				stopped[s.Task] = true
 			}

@@ -175,6 +175,15 @@ func (m *Manager) Inspect(ctx context.Context, f func(*core.State, core.Now)) er
 	return err
 }
 
+// inspected runs a look at the state. One that panics over a record has changed nothing; only its caller learns of it.
+func (m *Manager) inspected(req request, now core.Now) error {
+	if p := guarded(func() { req.inspect(m.cur, now) }); p != nil {
+		m.o.Log.Error().Str("panic", p.text).Bytes("stack", p.stack).Msg("a look at the state panicked")
+		return fmt.Errorf("cannot look at the state: panic: %s", p.text)
+	}
+	return nil
+}
+
 // Ready is closed when the open work of the last run is back and the first batch is durable.
 func (m *Manager) Ready() <-chan struct{} { return m.ready }
 
@@ -187,6 +196,3 @@ func (m *Manager) StartNo() int64 { return m.startNo }
 
 // StoreSetAside is where a damaged store was moved at the start, "" if none was.
 func (m *Manager) StoreSetAside() string { return m.storeAside }
-
-// SetAside names the records that could not be read at the start.
-func (m *Manager) SetAside() []string { return m.setAside }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type Manager struct {
 	epoch      string
 	startNo    int64
 	setAside   []string
+	quarantine quarantine
 	storeAside string
 	fresh      bool // the store is new
 
@@ -90,11 +92,14 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	m.cur, seq = d.State(o.Catalog, img.Epoch, img.OutboxSeq)
 	m.cur.Hold = o.Hold
 	m.seq = max(m.seq, seq)
-	m.setAside = d.SetAside
+	if err := m.quarantine.load(img.Meta, m.startNo, d, m.cur); err != nil {
+		o.Log.Error().Err(err).Msg("note of failed starts unreadable, counted anew")
+	}
+	m.setAside = slices.Sorted(maps.Keys(m.quarantine.causes))
 	m.outbox.init(img.Outbox)
 	m.soft.init()
-	for _, id := range d.SetAside {
-		o.Log.Error().Str("workflow_id", id).Msg("record cannot be read, set aside")
+	for _, id := range m.setAside {
+		o.Log.Error().Str("workflow_id", id).Str("cause", m.quarantine.causes[id]).Msg("record set aside")
 	}
 	if img.SetAside != "" {
 		o.Log.Error().Str("moved_to", img.SetAside).Msg("damaged store set aside, a new one begun")
@@ -113,7 +118,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.wg.Wait()
 		close(m.stopped)
 	}()
-	if err := m.apply(ctx, []request{{event: core.Started{StartNo: m.startNo, Fresh: m.fresh}}}); err != nil {
+	if err := m.apply(ctx, m.first()); err != nil {
 		return err
 	}
 	ready := m.ready
@@ -147,6 +152,15 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 }
 
+// first is what a start decides before anything else.
+func (m *Manager) first() []request {
+	batch := []request{{event: core.Started{StartNo: m.startNo, Fresh: m.fresh}}}
+	for _, ev := range m.quarantine.news {
+		batch = append(batch, request{event: ev})
+	}
+	return batch
+}
+
 // drain takes all that waits, up to one batch: what was held during the last commit first.
 func (m *Manager) drain(first []request) []request {
 	batch := make([]request, 0, 8)
@@ -171,13 +185,20 @@ func (m *Manager) drain(first []request) []request {
 }
 
 // apply decides a batch, commits it once, and only then adopts, answers and acts.
-func (m *Manager) apply(ctx context.Context, batch []request) error {
+func (m *Manager) apply(ctx context.Context, batch []request) (err error) {
 	events := make([]core.Event, 0, len(batch))
 	for _, req := range batch {
 		if req.event != nil {
 			events = append(events, req.event)
 		}
 	}
+	if p := guarded(func() { err = m.applied(ctx, batch, events) }); p != nil {
+		return m.crashed(ctx, batch, events, p)
+	}
+	return err
+}
+
+func (m *Manager) applied(ctx context.Context, batch []request, events []core.Event) error {
 	if len(events) > 0 {
 		if err := m.reduce(ctx, batch, events); err != nil {
 			return err
@@ -186,8 +207,7 @@ func (m *Manager) apply(ctx context.Context, batch []request) error {
 	now := m.now()
 	for _, req := range batch {
 		if req.inspect != nil {
-			req.inspect(m.cur, now)
-			req.done <- reply{}
+			req.done <- reply{err: m.inspected(req, now)}
 		}
 	}
 	m.arm()
@@ -196,6 +216,7 @@ func (m *Manager) apply(ctx context.Context, batch []request) error {
 
 func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Event) error {
 	now := m.now()
+	events = m.screen(events)
 	c := core.Reduce(m.cur, now, events)
 	mark := m.mark(now.Trusted)
 	soft := !c.Must && !m.soft.overdue(now) && (mark == 0 || now.Boot < mark)

@@ -18,6 +18,7 @@ const (
 	itemPlan    = "p"
 	itemStep    = "s:"
 	itemAttempt = "a:"
+	itemAside   = "q"      // why the workflow was set aside; its other rows stay as they were
 	itemDevice  = "device" // in the device-wide workflow ""
 	itemTomb    = "tomb:"
 )
@@ -85,12 +86,14 @@ type Decoded struct {
 	Device    core.Device
 	Workflows []*core.Workflow
 	Tombs     map[core.WorkflowID]core.Reason
-	SetAside  []string // workflows whose records cannot be read: left where they are, reported
+	SetAside  []string          // workflows that were set aside earlier, or whose records cannot be read: left where they are, reported
+	Causes    map[string]string // why, by workflow
+	New       []core.SetAside   // those that cannot be read and were not reported yet
 }
 
 // DecodeRecords rebuilds workflows from their rows. A workflow that cannot be read does not stop the others.
 func DecodeRecords(records []Record) Decoded {
-	d := Decoded{Tombs: map[core.WorkflowID]core.Reason{}}
+	d := Decoded{Tombs: map[core.WorkflowID]core.Reason{}, Causes: map[string]string{}}
 	byWorkflow := map[string]map[string][]byte{}
 	for _, r := range records {
 		if byWorkflow[r.Workflow] == nil {
@@ -103,24 +106,45 @@ func DecodeRecords(records []Record) Decoded {
 			d.device(rows)
 			continue
 		}
+		if cause, marked := rows[itemAside]; marked {
+			d.aside(id, string(cause))
+			continue
+		}
 		wf, err := decodeWorkflow(rows)
 		if err != nil {
-			d.SetAside = append(d.SetAside, id)
+			d.aside(id, err.Error())
+			d.New = append(d.New, unreadable(id, rows, err))
 			continue
 		}
 		d.Workflows = append(d.Workflows, wf)
 	}
+	slices.SortFunc(d.New, func(a, b core.SetAside) int { return cmp.Compare(a.Workflow, b.Workflow) })
 	slices.SortFunc(d.Workflows, func(a, b *core.Workflow) int { return int(a.Rank - b.Rank) })
 	slices.Sort(d.SetAside)
 	return d
+}
+
+func (d *Decoded) aside(id, cause string) {
+	d.SetAside = append(d.SetAside, id)
+	d.Causes[id] = cause
+}
+
+// unreadable tells what can still be told of a workflow that cannot be read: its plan, if that can.
+func unreadable(id string, rows map[string][]byte, cause error) core.SetAside {
+	ev := core.UnreadableOf(core.WorkflowID(id), cause.Error())
+	var plan core.Plan
+	if decMode.Unmarshal(rows[itemPlan], &plan) == nil {
+		ev.Plan, ev.Turn = plan.ID, plan.TurnID
+	}
+	return ev
 }
 
 func (d *Decoded) device(rows map[string][]byte) {
 	for item, body := range rows {
 		switch {
 		case item == itemDevice:
-			if decMode.Unmarshal(body, &d.Device) != nil {
-				d.SetAside = append(d.SetAside, itemDevice)
+			if err := decMode.Unmarshal(body, &d.Device); err != nil {
+				d.aside(itemDevice, err.Error())
 			}
 		case strings.HasPrefix(item, itemTomb):
 			d.Tombs[core.WorkflowID(item[len(itemTomb):])] = core.Reason(body)
@@ -128,7 +152,12 @@ func (d *Decoded) device(rows map[string][]byte) {
 	}
 }
 
-func decodeWorkflow(rows map[string][]byte) (*core.Workflow, error) {
+func decodeWorkflow(rows map[string][]byte) (_ *core.Workflow, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cannot read workflow: %v", p)
+		}
+	}()
 	wf, plan := &core.Workflow{}, &core.Plan{}
 	if err := decMode.Unmarshal(rows[itemHead], wf); err != nil {
 		return nil, fmt.Errorf("cannot read workflow head: %w", err)
@@ -163,6 +192,7 @@ func decodeWorkflow(rows map[string][]byte) (*core.Workflow, error) {
 		}
 		return cmp.Or(len(a.Task)-len(b.Task), strings.Compare(string(a.Task), string(b.Task))) // as they were made: t-9 before t-10
 	})
+	core.NewState(nil, core.Device{}).Adopt(wf) // what cannot be adopted cannot be read
 	return wf, nil
 }
 

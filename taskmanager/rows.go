@@ -59,18 +59,12 @@ func (r *Rows) Of(c core.Change, cur *core.State) []Record {
 	}
 	out = append(out, Record{Item: itemDevice, Body: encode(c.DeviceRow())})
 	for _, id := range c.Tombs {
-		out = append(out, Record{Item: itemTomb + string(id), Body: []byte(tombReason(c, id))})
+		out = append(out, Record{Item: itemTomb + string(id), Body: []byte(c.TombReason(id))})
+	}
+	for _, ev := range c.Aside {
+		out = append(out, Record{Workflow: string(ev.Workflow), Item: itemAside, Body: []byte(ev.Cause)})
 	}
 	return out
-}
-
-func tombReason(c core.Change, id core.WorkflowID) core.Reason {
-	for _, wf := range c.Workflows {
-		if wf.Plan.Workflow == id && wf.Cancel != "" {
-			return wf.Cancel
-		}
-	}
-	return core.ReasonUserCancelled
 }
 
 // AllRows makes every record of a workflow, whether it differs or not.

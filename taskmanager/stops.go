@@ -16,7 +16,7 @@ func (m *Manager) hurry(req request) {
 
 // stopNow sends the stops that a wish asks for before it is decided, and says which tasks they are for.
 func (m *Manager) stopNow(ev core.Event) (tasks []core.TaskID) {
-	for _, out := range core.UrgentStops(m.cur, ev) {
+	for _, out := range m.urgent(ev) {
 		m.carry(out)
 		if s, ok := out.(core.Stop); ok {
 			tasks = append(tasks, s.Task)

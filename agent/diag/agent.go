@@ -84,7 +84,7 @@ type Store struct {
 	Epoch      string   `json:"epoch,omitempty"`
 	UsedBytes  *int64   `json:"used_bytes"`
 	BoundBytes *int64   `json:"bound_bytes"`
-	SetAside   []string `json:"set_aside"` // records that could not be read at the start, by workflow
+	SetAside   []string `json:"set_aside"` // workflows whose records cannot be read, or made the agent fail in three starts in a row
 }
 
 // Clock says what the wall clock is worth. Whether it is trusted now is in every document.

@@ -43,7 +43,7 @@ func (s *server) status(r *http.Request) (reply, *Problem) {
 			}
 		}
 		for _, id := range doc.Store.SetAside {
-			doc.Warnings = append(doc.Warnings, "the record of "+id+" cannot be read and was set aside")
+			doc.Warnings = append(doc.Warnings, "the record of "+id+" was set aside: it cannot be read, or made the agent fail")
 		}
 		if !v.now.Trusted {
 			doc.Warnings = append(doc.Warnings, "clock not trusted")

@@ -84,6 +84,8 @@ func (w *work) again(ev PlanSubmitted, before Answer) {
 func (w *work) admit(ev PlanSubmitted) Reason {
 	p := ev.Plan
 	switch {
+	case w.tombOf(p.Workflow) == ReasonQuarantined:
+		return ReasonQuarantined
 	case w.tombOf(p.Workflow) != ReasonNone:
 		return ReasonAfterCancel
 	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
@@ -245,6 +247,10 @@ func (w *work) cancelWhole(id WorkflowID, past *Past, ans *Answer) {
 	wf := w.wf(id)
 	if wf == nil && past != nil {
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(past.State)
+		return
+	}
+	if wf == nil && w.tombOf(id) == ReasonQuarantined {
+		ans.Reason, ans.State = ReasonQuarantined, string(WfFailed)
 		return
 	}
 	if wf == nil {

@@ -11,6 +11,7 @@ type Change struct {
 	Remember  []Remembered
 	Tombs     []WorkflowID // new tombstones
 	Withdrawn []int64      // sequences of outbox rows that go, unsent or not: nobody may answer them any more
+	Aside     []SetAside   // workflows that are set aside: their rows stay, marked
 	Now       []Output     // stops and reads, and dispatches of read_only operations
 	Outputs   []Output     // in order, after the commit
 	Answers   []*Answer    // per event; nil where nobody waits for one
@@ -30,6 +31,9 @@ type Change struct {
 
 // Device is the device's row after the change.
 func (c Change) DeviceRow() Device { return c.device }
+
+// TombReason says why a new tombstone was set.
+func (c Change) TombReason(id WorkflowID) Reason { return c.tombs[id] }
 
 // Move is one change of a step, a workflow or an effect, for those who watch.
 type Move struct {

@@ -119,7 +119,7 @@ var Reasons = []ReasonInfo{
 	{ReasonClockSkew, Permanent, false, false, "the id is from the future"},
 	{ReasonWrongEpoch, Permanent, false, false, "the message is for an earlier store of this device"},
 	{ReasonStorageError, Transient, true, false, "the device cannot store it now"},
-	{ReasonQuarantined, Permanent, true, true, "its record cannot be read and was set aside"},
+	{ReasonQuarantined, Permanent, true, true, "its record cannot be read or made the agent fail, and was set aside"},
 	{ReasonSameRevision, Permanent, false, false, "this revision was already given with other content"},
 	{ReasonOutdatedRevision, Permanent, false, false, "a higher revision is known"},
 	{ReasonAfterCancel, User, false, false, "the workflow was cancelled"},

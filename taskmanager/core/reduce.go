@@ -140,6 +140,8 @@ func (w *work) take(ev Event) {
 		w.executorDown(ev)
 	case Started:
 		w.started(ev)
+	case SetAside:
+		w.setAside(ev)
 	case Tick:
 		w.touched = true
 	default:

@@ -209,6 +209,9 @@ const maxClosed = 200
 // With adopts a change that is durable. It changes s in place and returns it.
 func (s *State) With(c Change) *State {
 	s.Device = c.device
+	for _, ev := range c.Aside {
+		s.Drop(ev.Workflow)
+	}
 	for _, wf := range c.Workflows {
 		s.put(wf)
 	}
