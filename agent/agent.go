@@ -49,7 +49,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	a.codec = codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
 		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
-		Store: st, Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
+		Store: o.WrapStore(st), Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
 	})
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

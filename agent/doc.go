@@ -46,11 +46,16 @@ type Options struct {
 	Dial     func(context.Context) (net.Conn, error)
 	NewID    func() string
 	Notify   func(state string) // systemd; nil: nobody listens
+
+	WrapStore func(taskmanager.Store) taskmanager.Store // a test that stands between task manager and disk; nil: nobody does
 }
 
 func (o *Options) defaults() {
 	if o.NewID == nil {
 		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if o.WrapStore == nil {
+		o.WrapStore = func(s taskmanager.Store) taskmanager.Store { return s }
 	}
 	if o.Notify == nil {
 		o.Notify = func(string) {}

@@ -84,6 +84,7 @@ func TestWhoMayNameAnOperation(t *testing.T) {
 	codec := codecOf(t, "")
 	lab := message("plan", planBody("", `{"cloud_step_id":"a","taskMethod":"setMoving","params":{"direction":"forward","distance_cm":30}}`))
 	internal := message("plan", planBody("", `{"cloud_step_id":"a","taskMethod":"setConfig","params":{"key":"a","value":"b"}}`))
+	safety := message("plan", planBody(`"priority":"safety"`, `{"cloud_step_id":"a","taskMethod":"getAirQuality"}`))
 	for _, tc := range []struct {
 		name    string
 		message []byte
@@ -94,6 +95,8 @@ func TestWhoMayNameAnOperation(t *testing.T) {
 		{"lab on the robot", lab, true, ""},
 		{"internal from the cloud", internal, false, bridge.ReasonNotForPlans},
 		{"internal on the robot", internal, true, bridge.ReasonNotForPlans},
+		{"priority safety from the cloud", safety, false, bridge.ReasonNotForPlans},
+		{"priority safety on the robot", safety, true, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got core.Reason

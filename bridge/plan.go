@@ -99,6 +99,9 @@ func (k *checker) head() {
 		Workflow: core.WorkflowID(h.CloudWorkflowID), ID: core.PlanID(h.PlanID), Revision: h.Revision, DeadlineMS: h.DeadlineMS,
 		Priority: core.Priority(or(h.Priority, string(core.PriorityUser))), CatalogEtag: k.cat.Etag,
 	}
+	if k.plan.Priority == core.PrioritySafety && !k.local {
+		k.fault("workflow.priority", ReasonNotForPlans, "safety is for what the robot does of its own accord and for plans that are handed in on it: use user or background")
+	}
 	if h.Origin != nil {
 		k.plan.TurnID, k.plan.Utterance = h.Origin.TurnID, h.Origin.Utterance
 	}

@@ -151,7 +151,7 @@ func (m *Manager) commit(ctx context.Context, b Batch) error {
 				}
 			}
 		case req := <-inbox:
-			if req.event != nil {
+			if req.event != nil && !m.hurriedOn(req) {
 				m.stopNow(req.event)
 			}
 			m.held = m.take(m.held, req)

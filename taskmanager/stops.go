@@ -25,6 +25,16 @@ func (m *Manager) stopNow(ev core.Event) (tasks []core.TaskID) {
 	return tasks
 }
 
+// hurriedOn says whether the stops of a wish have left by the lane of stops: the state is still the same, so they would be no others.
+func (m *Manager) hurriedOn(req request) bool {
+	for _, wish := range m.hurried {
+		if req.taken != nil && wish.taken == req.taken {
+			return true
+		}
+	}
+	return false
+}
+
 // take puts what left the inbox behind the others, a wish to stop once. The end of a task that a wish has stopped already goes
 // behind that wish, even where it was heard before it: else it would look like a failure.
 func (m *Manager) take(to []request, req request) []request {

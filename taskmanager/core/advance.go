@@ -74,6 +74,7 @@ func (w *work) busy() map[catalog.ResourceID]TaskID {
 			}
 		}
 	}
+	w.claimForeign(out)
 	return out
 }
 
@@ -270,6 +271,9 @@ func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) b
 	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
 	res, taken := firstBusy(spec.Resources, busy)
 	if !taken {
+		if st.Reason == ReasonResourceBusy {
+			w.note(wf, i, ReasonNone, "")
+		}
 		return true
 	}
 	if spec.Immediate {
@@ -280,6 +284,9 @@ func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) b
 		w.move(wf, i, Queued, ReasonNone)
 	}
 	w.note(wf, i, ReasonResourceBusy, string(busy[res]))
+	if busy[res] == byOthers {
+		w.awaitRest(st, res)
+	}
 	w.askRest(busy[res])
 	claim(spec.Resources, busy, "")
 	return false

@@ -12,6 +12,7 @@ func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog
 	a := w.newAttempt(wf, i)
 	a.Service, a.Args, a.Resources, a.Disturbed = spec.Op.Service, args, spec.Resources, w.inUse(spec.Resources)
 	a.Instance = w.serviceOf(a.Service).Instance
+	w.tookOver(spec.Resources)
 	claim(spec.Resources, busy, a.Task)
 	w.move(wf, i, Dispatching, ReasonNone)
 	wf.Steps[i].Due = w.now.Boot + Instant(w.ackMS(spec))

@@ -2,8 +2,6 @@ package core
 
 import (
 	"slices"
-
-	"deviceagent/taskmanager/core/catalog"
 )
 
 // taskAnswered takes the executor's answer to a dispatch. A late answer still counts; a second one does not.
@@ -134,11 +132,8 @@ func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
 	}
 	a.State, a.Outcome, a.EndReason, a.next = Ended, how, reason, 0
 	a.dirty, w.touched, w.freed = true, true, true
-	if len(a.Resources) > 0 && w.ch.used == nil {
-		w.ch.used = map[catalog.ResourceID]Sample{}
-	}
 	for _, res := range a.Resources {
-		w.ch.used[res] = Sample{At: w.now.Boot, Seq: w.seq}
+		w.lastUsed(res)
 	}
 }
 

@@ -131,6 +131,9 @@ func (w *work) ownerText(res catalog.ResourceID) string {
 			}
 		}
 	}
+	if w.inUse([]catalog.ResourceID{res}) {
+		return fmt.Sprintf("something else than a task of ours, for %d ms; it is waited for until it rests", w.now.Boot-w.foreignSince(res).At)
+	}
 	return "nobody"
 }
 

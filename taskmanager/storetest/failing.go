@@ -27,6 +27,7 @@ type Failing struct {
 	taskmanager.Store
 	mu       sync.Mutex
 	script   []Outcome
+	always   Outcome // of what comes after the script; "": OK
 	commits  int
 	broken   error
 	released chan struct{}
@@ -45,6 +46,13 @@ func (f *Failing) Script(outcomes ...Outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.script = append(f.script, outcomes...)
+}
+
+// Always sets how every commit ends from now on, once the script is through: a disk that is full, or that stalls until it heals.
+func (f *Failing) Always(o Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.always = o
 }
 
 // Commits returns how often Commit was called.
@@ -71,7 +79,7 @@ func (f *Failing) next() (Outcome, chan struct{}, error) {
 	defer f.mu.Unlock()
 	f.commits++
 	if f.broken != nil || len(f.script) == 0 {
-		return OK, f.released, f.broken
+		return f.always, f.released, f.broken
 	}
 	o := f.script[0]
 	f.script = f.script[1:]

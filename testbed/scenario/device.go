@@ -15,8 +15,10 @@ import (
 	"deviceagent/agent"
 	"deviceagent/agent/clock"
 	"deviceagent/agent/config"
+	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/store"
+	"deviceagent/taskmanager/storetest"
 )
 
 // device is the robot's computer: it can lose its power, and starts again from what its disk holds.
@@ -33,6 +35,7 @@ type device struct {
 	door  *door // for executors; nil: nobody is at home
 	agent *agent.Agent
 	life  *life
+	disk  *storetest.Failing // of the present life
 	boots int
 	clock *clock.Virtual
 	past  []*life
@@ -60,9 +63,13 @@ func (d *device) start(ctx context.Context) error {
 	}
 	front := newDoor()
 	l := &life{ended: make(chan error, 1)}
+	var disk *storetest.Failing
 	a, err := agent.New(ctx, agent.Options{Config: cfg, Catalog: d.cat, Clock: d.clock, Log: d.log, Executor: front, Read: newDoor(), Control: newDoor(),
 		NewID: d.newID, Dial: func(ctx context.Context) (net.Conn, error) {
 			return l.wires.add(d.net.add(d.broker(ctx)))
+		}, WrapStore: func(s taskmanager.Store) taskmanager.Store {
+			disk = storetest.NewFailing(s)
+			return disk
 		}})
 	if err != nil {
 		return err
@@ -78,7 +85,7 @@ func (d *device) start(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.door, d.agent, d.life = front, a, l
+	d.door, d.agent, d.life, d.disk = front, a, l, disk
 	return nil
 }
 
@@ -121,14 +128,37 @@ func (d *device) powerCut(reboot bool) error {
 		d.clock = nil
 	}
 	l.wires.tear()
+	d.heal() // what it still writes is on the disk of the past
 	l.stop()
 	d.past = append(d.past, l)
 	return nil
 }
 
+// setDisk makes the disk refuse every commit, stall in each until it heals, or heal.
+func (h *house) setDisk(arg string) error {
+	switch d := h.device.disk; arg {
+	case "full":
+		d.Always(storetest.NotCommitted)
+	case "stalls":
+		d.Always(storetest.Stall)
+	case "heals":
+		h.device.heal()
+	default:
+		return fmt.Errorf("disk %q: want full, stalls or heals", arg)
+	}
+	return nil
+}
+
+// heal lets every commit through, also one that stalls.
+func (d *device) heal() {
+	d.disk.Always(storetest.OK)
+	d.disk.Release()
+}
+
 // close ends the agent in the ordinary way, and waits for all its lives.
 func (d *device) close() error {
 	if d.life != nil {
+		d.heal()
 		d.life.stop()
 		d.past = append(d.past, d.life)
 	}

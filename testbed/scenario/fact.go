@@ -120,8 +120,12 @@ func show(v any) string {
 	return fmt.Sprint(v)
 }
 
-// robotFacts is the robot's log. A dispatch shows how long after the line before it came, to a tenth of a second.
-func robotFacts(log []home.Entry, start time.Duration) (out []Fact) {
+// promptly is how soon a stop that was asked for has to be called. Source: docs/scenarios.md, S35 and S36.
+const promptly = 100 * time.Millisecond
+
+// robotFacts is the robot's log. A dispatch shows how long after the line before it came, to a tenth of a second; so does a stop
+// that did not follow promptly from what was done.
+func robotFacts(log []home.Entry, start time.Duration, done []time.Duration) (out []Fact) {
 	methods := map[string]string{}
 	last := start.Milliseconds()
 	for _, e := range log {
@@ -136,7 +140,11 @@ func robotFacts(log []home.Entry, start time.Duration) (out []Fact) {
 			continue
 		}
 		f := tell(e)
-		if e.Kind == home.KindInvoke {
+		prompt := func(at time.Duration) bool {
+			after := time.Duration(e.TMS)*time.Millisecond - at
+			return after >= 0 && after <= promptly
+		}
+		if e.Kind == home.KindInvoke || e.Kind == home.KindCancel && !slices.ContainsFunc(done, prompt) {
 			f.Text += " +" + (time.Duration(e.TMS-last) * time.Millisecond).Round(100*time.Millisecond).String()
 		}
 		last = e.TMS

@@ -34,7 +34,8 @@ type house struct {
 	gone     chan error // the robot's end
 	stopBody context.CancelFunc
 	ids      ids
-	mark     int // entries of the robot's log at the last stimulus
+	mark     int             // entries of the robot's log at the last stimulus
+	done     []time.Duration // when each stimulus was given, on the robot's clock
 
 	facts []Fact // what was answered to what was said and handed in
 	named []core.WorkflowID

@@ -60,6 +60,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"publish": (*house).publish,
 	"cancel":  (*house).cancel,
 	"link":    (*house).setLink,
+	"disk":    (*house).setDisk,
 	"restart": func(h *house, arg string) error { return h.restart(arg, false) },
 	"reboot":  func(h *house, arg string) error { return h.restart(arg, true) },
 	"robot":   func(h *house, arg string) error { return h.robot.Command(arg) },
@@ -74,6 +75,7 @@ func (h *house) do(st Stimulus) error {
 	}
 	h.rest()
 	h.mark = h.log.len()
+	h.done = append(h.done, time.Since(h.born))
 	if verb, ours := verbs[st.Verb]; ours {
 		return verb(h, st.Arg)
 	}

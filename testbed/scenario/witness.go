@@ -62,7 +62,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	msgs, wrong := h.messages()
 	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start)}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
-	add(robotFacts(log, h.start.Sub(h.born)))
+	add(robotFacts(log, h.start.Sub(h.born), h.done))
 	add(acks(msgs))
 	results, cost := h.results(msgs)
 	work, err := h.work(results)
