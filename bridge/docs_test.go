@@ -203,7 +203,6 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 		{"experience", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"x","experience_id":"e"}}`},
 		{"schedule", "plan", planBody(`"schedule":{}`, air)},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
-		{"cancel_steps", "plan", planBody(`"cancel_steps":["x"]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"after_existing_event", "plan", planBody("", step(`"temporal_relation":"after_existing_event"`))},
 		{"at_time", "plan", planBody("", step(`"temporal_relation":"at_time"`))},

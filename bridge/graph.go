@@ -16,6 +16,8 @@ func (k *checker) dependencies(s *core.StepSpec, r *wire.Request) {
 		at, ok := k.index[d.Step]
 		on := core.On(or(d.On, string(core.OnSuccess)))
 		switch {
+		case !ok && slices.Contains(k.w.Workflow.CancelSteps, d.Step):
+			k.here(path, ReasonUnknownStep, "this revision stops %q, so nothing can wait for it", d.Step)
 		case !ok:
 			k.here(path, ReasonUnknownStep, "the plan has no step %q", d.Step)
 		case d.Step == r.CloudStepID:

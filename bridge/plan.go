@@ -74,10 +74,10 @@ func CheckPlan(cat *catalog.Catalog, w *wire.Plan) (*core.Plan, []core.Fault) {
 
 func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool) (*core.Plan, []core.Fault) {
 	k := &checker{cat: cat, w: w, local: local, index: map[string]int{}, output: map[core.OutputKey]int{}}
-	k.head()
 	for i := range w.Requests {
 		k.index[w.Requests[i].CloudStepID] = i
 	}
+	k.head()
 	k.plan.Steps = make([]core.StepSpec, len(w.Requests))
 	for i := range w.Requests {
 		k.enter(i)
@@ -105,9 +105,7 @@ func (k *checker) head() {
 	if h.Origin != nil {
 		k.plan.TurnID, k.plan.Utterance = h.Origin.TurnID, h.Origin.Utterance
 	}
-	if len(h.CancelSteps) > 0 {
-		k.fault("workflow.cancel_steps", core.ReasonUnsupported, "this agent takes no revisions yet")
-	}
+	k.cancelSteps(h)
 	if k.w.Experience != nil {
 		k.fault("experience", core.ReasonUnsupported, "this agent takes no experiences yet")
 	}

@@ -23,7 +23,7 @@ var refusedPlans = []struct {
 	name, head, requests, want string
 }{
 	{"no steps", "", ``, "device_task_requests missing_field"},
-	{"steps to cancel", `"cancel_steps":["x"]`, air, "workflow.cancel_steps unsupported"},
+	{"steps to cancel of the first revision", `"cancel_steps":["x"]`, air, "workflow.cancel_steps bad_value"},
 	{"deadline under the delays", `"deadline_ms":29999`, `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","delay_ms":30000}`,
 		"workflow.deadline_ms deadline_too_short"},
 	{"deadline under a declared duration", `"deadline_ms":1199999`, `{"cloud_step_id":"a","taskMethod":"startBasicAirClear","params":{"duration_min":20},"required_effects":["air_cleaning_completed"]}`,
@@ -132,7 +132,7 @@ var refusedPlans = []struct {
 
 	{"several at once", `"cancel_steps":["x"]`, `{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"다락방","speed":1},"depends_on":["zz"],"when":{"ref":"air.grade","op":"eq","value":"bad"}},
 	  {"cloud_step_id":"b","taskMethod":"setVolume","params":{"level":500},"depends_on":["c"]},{"cloud_step_id":"c","token_text":"<sk_dance>()<sk_end>","depends_on":["b"]}`,
-		"workflow.cancel_steps unsupported\n§0.depends_on[0] unknown_step\n§0.params.position unknown_location\n§0.params.speed unknown_parameter\n" +
+		"workflow.cancel_steps bad_value\n§0.depends_on[0] unknown_step\n§0.params.position unknown_location\n§0.params.speed unknown_parameter\n" +
 			"§1.params.level bad_parameter\n§2.token_text unknown_token\n§0.when.ref unknown_output\n§1.depends_on cycle\n§2.depends_on cycle"},
 }
 

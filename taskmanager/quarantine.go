@@ -205,7 +205,7 @@ func (m *Manager) crashed(ctx context.Context, batch []request, events []core.Ev
 
 // urgent asks the core for the stops that must not wait. Should it panic of a wish, the decision about it will, and is accounted for.
 func (m *Manager) urgent(ev core.Event) (outs []core.Output) {
-	if p := guarded(func() { outs = core.UrgentStops(m.cur, ev) }); p != nil {
+	if p := guarded(func() { outs = core.UrgentStops(m.cur, m.now(), ev) }); p != nil {
 		m.o.Log.Error().Str("panic", p.text).Bytes("stack", p.stack).Msg("urgent stops panicked")
 	}
 	return outs

@@ -51,7 +51,11 @@ func rowsOf(wf *core.Workflow, items []string) []Record {
 		case item == itemPlan:
 			r.Body = encode(wf.Plan)
 		case strings.HasPrefix(item, itemStep):
-			r.Body = encode(wf.Steps[wf.Plan.Lookup(core.StepID(item[len(itemStep):]))])
+			i := wf.Plan.Lookup(core.StepID(item[len(itemStep):]))
+			if i < 0 {
+				continue // it waited for company, and a revision took the step out
+			}
+			r.Body = encode(wf.Steps[i])
 		case strings.HasPrefix(item, itemAttempt):
 			i := slices.IndexFunc(wf.Attempts, func(a core.Attempt) bool { return string(a.Task) == item[len(itemAttempt):] })
 			r.Body = encode(wf.Attempts[i])

@@ -21,10 +21,10 @@ func (w *work) planSubmitted(ev PlanSubmitted) {
 		w.reply(ev.Head, ans, "")
 		return
 	}
-	ans.Reason = w.admit(ev)
-	if ans.Accepted = ans.Reason == ReasonNone; ans.Accepted {
-		w.accept(ev)
+	if ans.Reason = w.admit(ev); ans.Reason == ReasonNone {
+		w.takeIn(ev, &ans)
 	}
+	ans.Accepted = ans.Reason == ReasonNone
 	w.reply(ev.Head, ans, key)
 }
 
@@ -48,22 +48,33 @@ func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
 	case p.Revision < wf.Plan.Revision:
 		return nil, ReasonOutdatedRevision
 	case p.Revision > wf.Plan.Revision:
-		return nil, w.newRevision(wf)
+		return nil, w.closed(wf)
 	case wf.Hash != ev.Hash:
 		return nil, ReasonSameRevision
 	}
 	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, CatalogEtag: w.cat.Etag}, ReasonNone
 }
 
-// newRevision: this form of the agent takes no revision of a plan that it holds.
-func (w *work) newRevision(wf *Workflow) Reason {
+// closed says why a workflow takes no revision any more.
+func (w *work) closed(wf *Workflow) Reason {
 	switch {
 	case wf.Cancel != ReasonNone || w.tombOf(wf.Plan.Workflow) != ReasonNone:
 		return ReasonAfterCancel
 	case wf.State.Terminal():
 		return ReasonAlreadyTerminal
 	}
-	return ReasonUnsupported
+	return ReasonNone
+}
+
+// takeIn makes a workflow of a plan, or revises the one that is there.
+func (w *work) takeIn(ev PlanSubmitted, ans *Answer) {
+	wf := w.wf(ev.Plan.Workflow)
+	if wf == nil {
+		w.accept(ev)
+		return
+	}
+	ans.Reason, ans.Faults = w.revise(wf, ev.Plan, ev.Hash)
+	ans.State, ans.Stopping = string(wf.State), held(wf)
 }
 
 // again gives the earlier answer; where the workflow has ended, its result goes up again too: it may be that which was lost.
@@ -98,7 +109,7 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonClockUntrusted
 	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
 		return ReasonExpired
-	case len(w.cur.order)+len(w.ids) >= maxOpen:
+	case w.peek(p.Workflow) == nil && len(w.cur.order)+len(w.ids) >= maxOpen:
 		return ReasonLimit
 	}
 	return ReasonNone
@@ -133,15 +144,21 @@ func (w *work) accept(ev PlanSubmitted) {
 		wf.Deadline = w.now.Boot + Instant(p.DeadlineMS)
 	}
 	for i := range p.Steps {
-		wf.Steps[i] = Step{ID: p.Steps[i].ID, State: Pending, Since: w.now.Boot}
-		for _, id := range p.Steps[i].Effects {
-			wf.Steps[i].Effects = append(wf.Steps[i].Effects, Effect{ID: id, State: EffectBound})
-		}
+		wf.Steps[i] = newStep(&p.Steps[i], w.now.Boot)
 	}
 	w.add(wf)
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: p.Workflow, To: string(WfQueued)})
 	w.progress(wf)
 	w.touched, w.freed = true, true
+}
+
+// newStep is a step before anything has happened to it.
+func newStep(spec *StepSpec, now Instant) Step {
+	st := Step{ID: spec.ID, State: Pending, Since: now}
+	for _, id := range spec.Effects {
+		st.Effects = append(st.Effects, Effect{ID: id, State: EffectBound})
+	}
+	return st
 }
 
 // reply answers a message once: on the wire by up/ack, on the robot by the caller's return. Accepted messages and final refusals

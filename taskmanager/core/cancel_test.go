@@ -156,11 +156,11 @@ func TestUrgentStops(t *testing.T) {
 	r.elsewhere()
 	r.submit(toKitchen)
 	task := r.last().Task
-	if got := core.UrgentStops(r.s, cancel("wf_1")); len(got) != 1 || got[0].(core.Stop).Task != task {
+	if got := core.UrgentStops(r.s, r.now, cancel("wf_1")); len(got) != 1 || got[0].(core.Stop).Task != task {
 		t.Fatalf("urgent stops %+v", got)
 	}
 	r.want("step_1", "dispatching") // deciding is left to the reduction
-	if got := core.UrgentStops(r.s, cancel("wf_other")); len(got) != 0 {
+	if got := core.UrgentStops(r.s, r.now, cancel("wf_other")); len(got) != 0 {
 		t.Fatalf("urgent stops of another workflow: %+v", got)
 	}
 }
@@ -317,7 +317,7 @@ func TestCancelAllStopsWhatAnEndedPlanLeftRunning(t *testing.T) {
 	r.event("cleaning.started", task, nil)
 	r.wantWorkflow(core.WfCompleted) // and the air is cleaned for an hour
 	all := core.ControlReceived{Head: core.Head{Msg: "c1", Hash: "h"}, Verb: "cancel", Scope: "all"}
-	if got := core.UrgentStops(r.s, all); len(got) != 1 {
+	if got := core.UrgentStops(r.s, r.now, all); len(got) != 1 {
 		t.Fatalf("urgent stops %+v", got)
 	}
 	if a := r.do(all).Answers[0]; len(a.Stopping) != 1 || count[core.Stop](r) != 1 {
@@ -334,15 +334,15 @@ func TestUrgentStopsOfASpokenStop(t *testing.T) {
 	r.submit(toKitchen)
 	task := r.last().Task
 	ev := r.planEvent("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"stopMovement"}]`)
-	if got := core.UrgentStops(r.s, ev); len(got) != 1 || got[0].(core.Stop).Task != task {
+	if got := core.UrgentStops(r.s, r.now, ev); len(got) != 1 || got[0].(core.Stop).Task != task {
 		t.Fatalf("urgent stops %+v", got)
 	}
 	later := r.planEvent("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"getAirQuality"},{"cloud_step_id":"step_2","taskMethod":"stopMovement","depends_on":["step_1"]}]`)
-	if core.StopsSomething(later) || len(core.UrgentStops(r.s, later)) != 0 {
+	if core.StopsSomething(later) || len(core.UrgentStops(r.s, r.now, later)) != 0 {
 		t.Fatal("a stop that waits for something is not urgent")
 	}
 	r.do(cancel("wf_2"))
-	if got := core.UrgentStops(r.s, ev); len(got) != 0 {
+	if got := core.UrgentStops(r.s, r.now, ev); len(got) != 0 {
 		t.Fatalf("a plan that is refused stops %+v", got)
 	}
 }

@@ -125,5 +125,5 @@ func (wf *Workflow) Rows() (head, plan bool, steps, attempts []int) {
 			attempts = append(attempts, i)
 		}
 	}
-	return wf.dirty || wf.isNew, wf.isNew, steps, attempts
+	return wf.dirty || wf.isNew, wf.isNew || wf.newer, steps, attempts
 }

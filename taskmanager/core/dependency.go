@@ -3,7 +3,7 @@ package core
 // delay counts from the anchor's evidence, with submitted from its acceptance, with a skipped anchor from its end.
 func (w *work) delay(wf *Workflow, i int) {
 	spec := &wf.Plan.Steps[i]
-	from := wf.Accepted
+	from := max(wf.Accepted, wf.Steps[i].Added) // a step of a revision: from that revision's acceptance
 	if spec.Anchor > 0 {
 		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
 	}

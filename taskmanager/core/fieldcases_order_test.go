@@ -96,22 +96,16 @@ func TestB6_EachOfTwoPlansAtOnceIsAnsweredOnce(t *testing.T) {
 func TestF25_ShuffledRevisionsChangeNothingUnderWay(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
-	offer := func(revision int64) core.Answer {
-		ev := r.planEvent("wf_1", "pl_1", toKitchen).(core.PlanSubmitted)
-		plan := *ev.Plan
-		plan.Revision, ev.Plan, ev.Hash = revision, &plan, fmt.Sprint(revision)
-		return *r.do(ev).Answers[0]
-	}
-	if a := offer(1); !a.Accepted {
-		t.Fatalf("answer %+v", a)
-	}
-	for revision, want := range []core.Reason{core.ReasonOutdatedRevision, core.ReasonNone, core.ReasonUnsupported} { // 2 is a revision of what is held
-		if a := offer(int64(revision)); a.Reason != want || a.Accepted != (want == core.ReasonNone) {
-			t.Fatalf("revision %d: %+v, want %q", revision, a, want)
+	for _, tc := range []struct {
+		revision int64
+		want     core.Reason
+	}{{1, core.ReasonNone}, {0, core.ReasonOutdatedRevision}, {3, core.ReasonNone}, {2, core.ReasonOutdatedRevision}, {3, core.ReasonNone}, {1, core.ReasonOutdatedRevision}} {
+		if a := r.revise(tc.revision, "", toKitchen); a.Reason != tc.want || a.Accepted != (tc.want == core.ReasonNone) {
+			t.Fatalf("revision %d: %+v, want %q", tc.revision, a, tc.want)
 		}
 	}
-	if wf := r.wf("wf_1"); wf.Plan.Revision != 1 || len(r.dispatches()) != 1 {
-		t.Fatalf("revision %d, %d dispatches", wf.Plan.Revision, len(r.dispatches()))
+	if wf := r.wf("wf_1"); wf.Plan.Revision != 3 || len(r.dispatches()) != 1 {
+		t.Fatalf("revision %d, %d dispatches, want the highest and one", wf.Plan.Revision, len(r.dispatches()))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // Plan is a plan after every check of the bridge: names resolved, defaults filled in, references valid, steps acyclic. It never
-// changes after intake.
+// changes after intake: a revision makes a new one.
 type Plan struct {
 	Workflow    WorkflowID `json:"workflow"`
 	ID          PlanID     `json:"id"`
@@ -17,6 +17,7 @@ type Plan struct {
 	Utterance   string     `json:"utterance,omitempty"`
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
 	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
+	CancelSteps []StepID   `json:"cancel_steps,omitempty"` // what a revision stops; none of them is one of Steps
 	Steps       []StepSpec `json:"steps"`
 }
 
@@ -123,6 +124,8 @@ type StepSpec struct {
 	Effects   []catalog.EffectID   `json:"effects,omitempty"`
 	Named     bool                 `json:"named,omitempty"` // the plan itself named the effects
 	MovesBody bool                 `json:"moves_body,omitempty"`
+
+	Content string `json:"content,omitempty"` // hash of what the plan said, where a revision has taken a part of that away
 }
 
 // Facts is what the catalog said of the operation, with these arguments, when the plan was accepted. A catalog that changes later

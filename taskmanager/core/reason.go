@@ -58,6 +58,7 @@ const (
 	ReasonQuarantined       Reason = "quarantined"
 	ReasonSameRevision      Reason = "same_revision_other_content"
 	ReasonOutdatedRevision  Reason = "outdated_revision"
+	ReasonDuplicateStep     Reason = "duplicate_step_id"
 	ReasonAfterCancel       Reason = "revision_after_cancel"
 	ReasonAlreadyTerminal   Reason = "already_terminal"
 	ReasonIDReused          Reason = "id_reused"
@@ -122,10 +123,11 @@ var Reasons = []ReasonInfo{
 	{ReasonQuarantined, Permanent, true, true, "its record cannot be read or made the agent fail, and was set aside"},
 	{ReasonSameRevision, Permanent, false, false, "this revision was already given with other content"},
 	{ReasonOutdatedRevision, Permanent, false, false, "a higher revision is known"},
+	{ReasonDuplicateStep, Permanent, false, false, "the id of a step that has started, or was taken out, with other content"},
 	{ReasonAfterCancel, User, false, false, "the workflow was cancelled"},
 	{ReasonAlreadyTerminal, Permanent, false, false, "the workflow has ended"},
 	{ReasonIDReused, Permanent, false, false, "the same key with other content"},
-	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied"},
+	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied, or a revision stopped it"},
 	{ReasonUnknownTarget, Permanent, false, false, "no workflow or step with this id"},
 	{ReasonCancelledBefore, User, false, false, "everything was cancelled after this plan was sent"},
 	{ReasonDecisionStale, Permanent, false, false, "the question was answered or has closed, or the decision is about another revision of the plan"},

@@ -105,7 +105,7 @@ func (wf *Workflow) rebase(by Instant) {
 	wf.dirty = true
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
-		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended)
+		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended, &st.Added)
 		st.recheck, st.dirty = 0, true
 	}
 	for i := range wf.Attempts {

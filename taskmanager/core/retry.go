@@ -11,7 +11,7 @@ import (
 func (w *work) mayRetry(wf *Workflow, i int, reason Reason) bool {
 	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
 	a := wf.attempt(st.Task)
-	return InfoOf(reason).Class == Transient && st.Tries+1 < spec.Retry.Attempts && wf.Cancel == ReasonNone &&
+	return InfoOf(reason).Class == Transient && st.Tries+1 < spec.Retry.Attempts && wf.Cancel == ReasonNone && st.Wish == ReasonNone &&
 		wf.facts(i).Redo != catalog.RedoNever && (a == nil || !a.holds())
 }
 

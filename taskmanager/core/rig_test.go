@@ -136,9 +136,14 @@ func (r *rig) offer(wf, pl, requests string) core.Answer {
 
 func (r *rig) planEvent(wf, pl, requests string) core.Event {
 	r.t.Helper()
+	return r.planText(strings.NewReplacer("wf_1", wf, "pl_1", pl).Replace(planHead) + requests + `}`)
+}
+
+// planText makes the event of a plan message with this body.
+func (r *rig) planText(body string) core.Event {
 	codec := bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: r.cat, AllowJSON: true, NewID: func() string { return "m-1" }})
 	text := `{"v":"` + wire.Version + `","type":"plan","id":"0190a000-0000-7000-8000-000000000001","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z","body":` +
-		strings.NewReplacer("wf_1", wf, "pl_1", pl).Replace(planHead) + requests + `}}`
+		body + `}`
 	return codec.Decode([]byte(text), false)
 }
 

@@ -60,6 +60,7 @@ type Workflow struct {
 	Cancel   Reason        `json:"cancel,omitempty"` // why it is cancelled, once it is
 	Uplink   int64         `json:"uplink,omitempty"` // outbox rows made for it
 	Holds    []Hold        `json:"holds,omitempty"`  // of this workflow and its steps; they end with it
+	Gone     []GoneStep    `json:"gone,omitempty"`   // steps that revisions took out: their ids mean what they meant
 	Steps    []Step        `json:"-"`
 	Attempts []Attempt     `json:"-"`
 
@@ -70,6 +71,7 @@ type Workflow struct {
 	held  bool    // somebody holds it: see isHeld
 	dirty bool    // the head row differs from the stored one
 	isNew bool
+	newer bool // a revision was taken in: the plan's row differs too
 }
 
 // Step is the changing part of a step; it has the same index as its spec.
@@ -89,6 +91,7 @@ type Step struct {
 	Accepted   Instant   `json:"accepted,omitempty"`    // the executor accepted it
 	Released   Instant   `json:"released,omitempty"`    // its wait_event was observed
 	Done       Instant   `json:"done,omitempty"`        // the moment that delays count from
+	Added      Instant   `json:"added,omitempty"`       // the revision that brought it was accepted; 0: it came with the plan
 	Ended      Instant   `json:"ended,omitempty"`
 	Output     Values    `json:"output,omitempty"`
 	Effects    []Effect  `json:"effects,omitempty"`
@@ -233,6 +236,9 @@ func (s *State) With(c Change) *State {
 func (s *State) put(wf *Workflow) {
 	id := wf.Plan.Workflow
 	if old := s.Workflows[id]; old != nil {
+		if old.Plan.Priority != wf.Plan.Priority { // a revision moved it in the order
+			s.order = slices.DeleteFunc(s.order, func(o WorkflowID) bool { return o == id })
+		}
 		for i := range old.Attempts {
 			delete(s.active, old.Attempts[i].Task)
 		}
@@ -247,7 +253,7 @@ func (s *State) put(wf *Workflow) {
 			s.active[a.Task] = id
 		}
 	}
-	wf.dirty, wf.isNew = false, false
+	wf.dirty, wf.isNew, wf.newer = false, false, false
 	wf.wake, wf.wants = wf.nextWake(), wf.hasWants()
 	s.Workflows[id] = wf
 	s.rank(wf)

@@ -292,7 +292,7 @@ func StopsSomething(ev Event) bool {
 	case Observed:
 		return ev.Event == "pui.cancelled"
 	case PlanSubmitted:
-		return slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
+		return len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
 	}
 	return false
 }
@@ -303,20 +303,24 @@ func stopsAtOnce(s StepSpec) bool {
 }
 
 // UrgentStops gives the stops that an event asks for and that must not wait for a commit under way: those of the live tasks that a
-// cancel, the button or a plan with a stop operation covers. The event itself is reduced in its turn; a stop called twice is
-// harmless.
-func UrgentStops(cur *State, ev Event) []Output {
+// cancel, the button, a plan with a stop operation or a revision with cancel_steps covers. The event itself is reduced in its turn; a
+// stop called twice is harmless.
+func UrgentStops(cur *State, now Now, ev Event) []Output {
 	if !StopsSomething(ev) {
 		return nil
 	}
-	w := newWork(cur, Now{Boot: cur.Device.Boot})
+	w := newWork(cur, now)
 	switch ev := ev.(type) {
 	case ControlReceived:
 		w.controlReceived(ev)
 	case Observed:
 		w.buttonCancel()
 	case PlanSubmitted:
-		if ev.Before != nil || ev.Past != nil || w.peek(ev.Plan.Workflow) != nil || w.tombOf(ev.Plan.Workflow) != ReasonNone {
+		if w.peek(ev.Plan.Workflow) != nil {
+			w.planSubmitted(ev)
+			break
+		}
+		if ev.Before != nil || ev.Past != nil || w.tombOf(ev.Plan.Workflow) != ReasonNone {
 			return nil // a repeat, or refused
 		}
 		for _, s := range ev.Plan.Steps {

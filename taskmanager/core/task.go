@@ -228,7 +228,7 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	}
 	w.move(wf, i, to, reason)
 	w.ch.Must = true
-	if wf.Plan.Steps[i].OnFailure == FailAbort {
+	if wf.Plan.Steps[i].OnFailure == FailAbort && st.Wish != ReasonSuperseded {
 		w.abortRest(wf)
 	}
 }

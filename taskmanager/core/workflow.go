@@ -31,7 +31,7 @@ var Derivations = []struct {
 	{WfFailed, "a step failed under on_failure escalate or abort, or a dependency could not be met", func(wf *Workflow) bool { return hardFailure(wf) }},
 	{WfPartial, "a step failed under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
 	{WfFailed, "a step failed under on_failure continue, none completed", func(wf *Workflow) bool { return anyFailed(wf) }},
-	{WfCancelled, "a step was cancelled on its own", func(wf *Workflow) bool { return anyIn(wf, Cancelled) }},
+	{WfCancelled, "a step was cancelled on its own, and not by a revision", func(wf *Workflow) bool { return anyIn(wf, Cancelled) }},
 	{WfCompleted, "every step completed, was satisfied, or was skipped by its own condition or branch", func(*Workflow) bool { return true }},
 }
 
@@ -53,7 +53,7 @@ func started(wf *Workflow) bool {
 }
 
 func anyIn(wf *Workflow, states ...StepState) bool {
-	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return slices.Contains(states, s.State) })
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return slices.Contains(states, s.State) && !s.superseded() })
 }
 
 func anyFailed(wf *Workflow) bool  { return anyIn(wf, Failed, TimedOut) }
@@ -63,6 +63,7 @@ func anySuccess(wf *Workflow) bool { return anyIn(wf, Completed, Satisfied) }
 func hardFailure(wf *Workflow) bool {
 	for i := range wf.Steps {
 		switch st := &wf.Steps[i]; {
+		case st.superseded():
 		case (st.State == Failed || st.State == TimedOut) && wf.Plan.Steps[i].OnFailure != FailContinue:
 			return true
 		case st.State == Skipped && st.Reason == ReasonWaitEventMissing:
@@ -81,6 +82,9 @@ func workflowReason(wf *Workflow) Reason {
 		return ReasonNone
 	}
 	for i := range wf.Steps {
+		if wf.Steps[i].superseded() {
+			continue
+		}
 		switch st := &wf.Steps[i]; st.State {
 		case Failed, TimedOut, Cancelled:
 			return st.Reason
