@@ -31,6 +31,10 @@ type Clock interface {
 		Reset(bootMS int64)
 		Stop()
 	}
+	NewNotice() interface {
+		C() <-chan struct{}
+		Stop()
+	}
 }
 
 // Options are the parts that differ between a robot and a test. Listeners and Dial left out are opened from the settings.

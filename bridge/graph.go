@@ -36,13 +36,17 @@ func (k *checker) dependencies(s *core.StepSpec, r *wire.Request) {
 func (k *checker) temporal(s *core.StepSpec, r *wire.Request) {
 	switch r.TemporalRelation {
 	case "":
-		if r.DelayMS != 0 || r.TemporalAnchorID != "" {
-			k.here("temporal_relation", wire.ReasonMissingField, "delay_ms and temporal_anchor_id go with a temporal_relation")
+		if r.DelayMS != 0 || r.TemporalAnchorID != "" || r.NotBefore != "" || r.OnOverdue != "" {
+			k.here("temporal_relation", wire.ReasonMissingField, "delay_ms, temporal_anchor_id, not_before and on_overdue go with a temporal_relation")
 		}
 		return
-	case "after_planned_step":
+	case "after_planned_step", "at_time":
+		k.wallTime(s, r)
 	default:
-		k.here("temporal_relation", core.ReasonUnsupported, "this agent knows after_planned_step only")
+		k.here("temporal_relation", core.ReasonUnsupported, "this agent knows after_planned_step and at_time only")
+		return
+	}
+	if r.TemporalRelation == "at_time" {
 		return
 	}
 	if r.DelayMS < 0 || r.DelayMS > maxDelayMS {

@@ -84,7 +84,11 @@ var refusedPlans = []struct {
 		"§0.depends_on cycle\n§1.depends_on cycle"},
 
 	{"delay without a relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","delay_ms":5}`, "§0.temporal_relation missing_field"},
-	{"other relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"at_time"}`, "§0.temporal_relation unsupported"},
+	{"other relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_existing_event"}`, "§0.temporal_relation unsupported"},
+	{"at_time without a time", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"at_time"}`, "§0.not_before missing_field"},
+	{"a time without a relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","not_before":"2026-12-24T18:00:00+09:00","on_overdue":"skip"}`, "§0.temporal_relation missing_field"},
+	{"at_time with an anchor and a delay", "", air + `,{"cloud_step_id":"b","taskMethod":"getAirQuality","temporal_relation":"at_time","not_before":"2026-12-24T18:00:00+09:00","temporal_anchor_id":"a","delay_ms":5}`,
+		"§1.temporal_anchor_id bad_value\n§1.delay_ms bad_value"},
 	{"unknown anchor", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"b"}`, "§0.temporal_anchor_id unknown_step"},
 	{"itself as anchor", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"a"}`, "§0.temporal_anchor_id unknown_step"},
 	{"neither anchor nor delay", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_planned_step"}`, "§0.temporal_anchor_id missing_field"},

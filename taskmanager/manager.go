@@ -32,6 +32,7 @@ type Manager struct {
 	inbox chan request
 	stops chan request // wishes to stop, beside the inbox: heard during a commit however much waits before them
 	timer Timer
+	jumps Notice
 
 	cur     *core.State // Run's goroutine only, like all of the next lines
 	seq     int64
@@ -110,11 +111,13 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 // Run owns the state until ctx ends or the store breaks. Stopping changes no step's state: after it the device is as after a power
 // cut. It returns the cause of ctx, or an error that wraps ErrStoreBroken.
 func (m *Manager) Run(ctx context.Context) error {
+	m.jumps = m.o.Clock.NewNotice()
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m.wg.Go(func() { m.writer(work) })
 	defer func() {
 		cancel()
 		m.timer.Stop()
+		m.jumps.Stop()
 		m.wg.Wait()
 		close(m.stopped)
 	}()
@@ -141,6 +144,8 @@ func (m *Manager) Run(ctx context.Context) error {
 				}
 				first = m.take(nil, req)
 			case <-m.timer.C():
+				first = []request{{event: core.Tick{}}}
+			case <-m.jumps.C(): // whatever waits for the wall clock is looked at, and the timer set anew
 				first = []request{{event: core.Tick{}}}
 			case <-ctx.Done():
 				return context.Cause(ctx)
@@ -350,11 +355,7 @@ func (m *Manager) arm() {
 	if due := m.soft.due(); due != 0 && (at == 0 || due < at) {
 		at = due
 	}
-	if _, trusted := m.o.Clock.Wall(); !trusted {
-		if mark := int64(m.mark(false)); mark != 0 && (at == 0 || mark < at) {
-			at = mark
-		}
-	}
+	at = m.armWall(at)
 	if m.retry {
 		at = m.o.Clock.Boot() + retryMS
 	}

@@ -7,6 +7,7 @@ type Clock interface {
 	Boot() int64 // ms
 	BootID() string
 	Wall() (ms int64, trusted bool) // Unix ms
+	NewNotice() Notice              // of jumps of the wall clock
 	NewTimer() Timer
 }
 
@@ -14,6 +15,12 @@ type Clock interface {
 type Timer = interface {
 	C() <-chan struct{}
 	Reset(bootMS int64)
+	Stop()
+}
+
+// Notice tells that the wall clock was set, or the machine slept. C may also receive when neither was so.
+type Notice = interface {
+	C() <-chan struct{}
 	Stop()
 }
 

@@ -218,3 +218,5 @@ func (r *rig) stops() (n int) {
 	}
 	return n
 }
+
+func (c clockOf) NewNotice() taskmanager.Notice { return c.Virtual.NewNotice() }

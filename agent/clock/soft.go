@@ -58,6 +58,17 @@ func (t *softTimer) wait() {
 	t.timer = mine
 }
 
+// look finds out that the clock has jumped.
+func (t *softTimer) look() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.timer != nil {
+		t.timer.Stop()
+		t.timer = nil
+		t.wait()
+	}
+}
+
 // Stop disarms the timer; C is empty then.
 func (t *softTimer) Stop() {
 	t.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,6 +18,12 @@ import (
 type Timer = interface {
 	C() <-chan struct{}
 	Reset(bootMS int64)
+	Stop()
+}
+
+// Notice tells its owner that the wall clock was set, or that the machine slept. It may be told without cause. Stop frees it.
+type Notice = interface {
+	C() <-chan struct{}
 	Stop()
 }
 
@@ -35,6 +42,10 @@ type System struct {
 	bootID string
 	opt    Options
 	sync   func() bool // says whether somebody keeps the wall clock right
+
+	mu     sync.Mutex
+	synced int64 // boot ms when somebody was last seen to keep it right; 0: never in this process
+	offset int64 // of the wall clock to the boot clock then, ms
 }
 
 const bootIDPath = "/proc/sys/kernel/random/boot_id"
@@ -80,11 +91,35 @@ func (s *System) Wall() (ms int64, trusted bool) {
 	if now.Before(s.opt.NotBefore) {
 		return now.UnixMilli(), false
 	}
-	return now.UnixMilli(), s.opt.AssumeSynced || s.sync()
+	return now.UnixMilli(), s.opt.AssumeSynced || s.kept(now.UnixMilli(), s.Boot())
+}
+
+// jumpMS is a step of the wall clock that is no correction of its pace. Source: docs/taskmanager.md, time (5 s).
+const jumpMS = 5000
+
+// holdoverMS is how long a wall clock that somebody kept right is still believed when nobody does any more: a robot without a network
+// keeps its schedules. Source: the kernel gives up after some 9 h (its error grows by 500 ppm by assumption), a quartz is wrong by at
+// most 100 ppm, which is 9 s a day.
+const holdoverMS = 7 * 24 * 3600 * 1000
+
+// kept says whether the wall clock is kept right, or was and has only gone on since: it was not set by another hand.
+func (s *System) kept(wall, boot int64) bool {
+	now := s.sync()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now {
+		s.synced, s.offset = boot, wall-boot
+		return true
+	}
+	drift := wall - boot - s.offset
+	return s.synced != 0 && boot-s.synced <= holdoverMS && drift <= jumpMS && drift >= -jumpMS
 }
 
 // NewTimer returns a disarmed timer.
 func (s *System) NewTimer() Timer { return newBootTimer() }
+
+// NewNotice begins to watch the wall clock.
+func (s *System) NewNotice() Notice { return newJumpNotice() }
 
 // bootNow is CLOCK_BOOTTIME in ns.
 func bootNow() int64 {

@@ -99,9 +99,11 @@ type Request struct {
 	DependsOn         []Dependency     `json:"depends_on,omitempty"`
 	WaitPolicy        string           `json:"wait_policy,omitempty" rule:"enum=submitted|completed|event"` // submitted, completed (default), event
 	WaitEvent         *WaitEvent       `json:"wait_event,omitempty"`
-	TemporalRelation  string           `json:"temporal_relation,omitempty" rule:"enum=after_planned_step;later=after_existing_event|at_time"`
+	TemporalRelation  string           `json:"temporal_relation,omitempty" rule:"enum=after_planned_step|at_time;later=after_existing_event"`
 	TemporalAnchorID  string           `json:"temporal_anchor_id,omitempty" rule:"id"`
 	DelayMS           int64            `json:"delay_ms,omitempty" rule:"int=0:2592000000"`
+	NotBefore         string           `json:"not_before,omitempty" rule:"time"`               // wall time with its zone
+	OnOverdue         string           `json:"on_overdue,omitempty" rule:"enum=run|skip|fail"` // run (default), skip, fail
 	InputFrom         *InputFrom       `json:"input_from,omitempty"`
 	OutputKey         string           `json:"output_key,omitempty" rule:"id"`
 	When              *Condition       `json:"when,omitempty"`

@@ -86,6 +86,16 @@ func (c stepCheck) timing(r *Request) {
 		c.fault("delay_ms", ReasonBadValue, "needs temporal_relation")
 	case r.TemporalRelation == "after_planned_step" && r.TemporalAnchorID == "" && r.DelayMS == 0:
 		c.fault("temporal_anchor_id", ReasonMissingField, "is needed for after_planned_step without a delay")
+	case r.TemporalRelation == "at_time" && r.TemporalAnchorID != "":
+		c.fault("temporal_anchor_id", ReasonBadValue, "a wall time has no anchor: name it in depends_on")
+	case r.TemporalRelation == "at_time" && r.DelayMS != 0:
+		c.fault("delay_ms", ReasonBadValue, "a wall time has no delay: not_before is the moment")
+	}
+	switch {
+	case r.TemporalRelation == "" && r.NotBefore != "":
+		c.fault("not_before", ReasonBadValue, "needs temporal_relation")
+	case r.TemporalRelation == "at_time" && r.NotBefore == "":
+		c.fault("not_before", ReasonMissingField, "at_time needs the moment")
 	}
 }
 

@@ -52,7 +52,7 @@ var notYet = map[string][]string{
 	"Plan":       {"content_prefetch"},
 	"Experience": {"*"},
 	"Workflow":   {"schedule", "content_prefetch"},
-	"Request":    {"anchor_event", "anchor_seen_at", "anchor_timeout_ms", "not_before", "on_overdue"},
+	"Request":    {"anchor_event", "anchor_seen_at", "anchor_timeout_ms"},
 }
 
 // shaper builds the shapes of types; it remembers structs, since a condition contains conditions.

@@ -150,8 +150,8 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 	case never != ReasonNone:
 		w.move(wf, i, Skipped, never)
 	case !met:
-	case wf.Steps[i].State == Pending && wf.Plan.Steps[i].DelayMS > 0:
-		w.delay(wf, i)
+	case wf.Steps[i].State == Pending && wf.Plan.Steps[i].timed():
+		w.wait(wf, i)
 		if wf.Steps[i].State == Queued {
 			w.ready(wf, i, busy)
 		}

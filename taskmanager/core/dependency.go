@@ -1,22 +1,5 @@
 package core
 
-// delay counts from the anchor's evidence, with submitted from its acceptance, with a skipped anchor from its end.
-func (w *work) delay(wf *Workflow, i int) {
-	spec := &wf.Plan.Steps[i]
-	from := max(wf.Accepted, wf.Steps[i].Added) // a step of a revision: from that revision's acceptance
-	if spec.Anchor > 0 {
-		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
-	}
-	due := from + Instant(spec.DelayMS)
-	if due <= w.now.Boot {
-		w.move(wf, i, Queued, ReasonNone)
-		return
-	}
-	w.move(wf, i, Waiting, ReasonNone)
-	wf.Steps[i].Due = due
-	w.ch.Must = true
-}
-
 // released is the moment at which a step let its dependants go.
 func released(spec *StepSpec, st *Step) Instant {
 	switch {

@@ -108,6 +108,9 @@ type StepSpec struct {
 	Anchor    int         `json:"anchor,omitempty"` // 1 + index of the anchor of Delay; 0: none
 	DelayMS   int64       `json:"delay_ms,omitempty"`
 
+	NotBeforeMS int64   `json:"not_before_ms,omitempty"` // moment of the wall clock, Unix ms; 0: none
+	OnOverdue   Overdue `json:"on_overdue,omitempty"`    // "": run
+
 	InputFrom map[string]string    `json:"input_from,omitempty"` // parameter → output path
 	Output    OutputKey            `json:"output,omitempty"`
 	When      *condition.Condition `json:"when,omitempty"`

@@ -47,6 +47,8 @@ const (
 	ReasonBranchNotTaken    Reason = "branch_not_taken"
 	ReasonWaitEventMissing  Reason = "wait_event_missing"
 	ReasonConditionFalse    Reason = "condition_false"
+	ReasonOverdueSkipped    Reason = "overdue_skipped"
+	ReasonOverdue           Reason = "overdue"
 	ReasonDeadlineExceeded  Reason = "deadline_exceeded"
 	ReasonDeadlineTooShort  Reason = "deadline_too_short"
 	ReasonAborted           Reason = "plan_aborted"
@@ -112,11 +114,13 @@ var Reasons = []ReasonInfo{
 	{ReasonBranchNotTaken, Permanent, false, false, "this branch is for a failure that did not happen"},
 	{ReasonWaitEventMissing, Permanent, true, true, "the step ended without the event that its dependants wait for"},
 	{ReasonConditionFalse, Permanent, false, false, "its condition is false"},
+	{ReasonOverdueSkipped, Permanent, false, false, "its moment passed while the device could not see it, and then it was to be left out"},
+	{ReasonOverdue, Permanent, true, true, "its moment passed while the device could not see it, and then it was to fail"},
 	{ReasonDeadlineExceeded, Permanent, false, false, "the deadline of the plan has passed"},
 	{ReasonDeadlineTooShort, Permanent, false, false, "the deadline is shorter than the delays and durations of the plan"},
 	{ReasonAborted, Permanent, false, false, "another step of the plan failed with on_failure abort"},
 	{ReasonExpired, Permanent, false, false, "the message came too late"},
-	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted and the age cannot be judged"},
+	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted: an age, a moment or the time off cannot be judged"},
 	{ReasonClockSkew, Permanent, false, false, "the id is from the future"},
 	{ReasonWrongEpoch, Permanent, false, false, "the message is for an earlier store of this device"},
 	{ReasonStorageError, Transient, true, false, "the device cannot store it now"},

@@ -14,6 +14,7 @@ import (
 func Reduce(cur *State, now Now, events []Event) Change {
 	w := newWork(cur, now)
 	if cur.Device.BootID == now.BootID {
+		w.trust()
 		w.due() // the instants of another boot mean nothing before Started has moved them into this one
 	}
 	for i, ev := range events {
@@ -62,7 +63,7 @@ func (w *work) finish() Change {
 	w.ch.device = w.dev
 	for _, id := range w.ids {
 		wf := w.wfs[id]
-		wf.wake, wf.wants = wf.nextWake(), wf.hasWants()
+		wf.wake, wf.wall, wf.wants = wf.nextWake(), wf.nextWall(), wf.hasWants()
 		w.ch.Workflows = append(w.ch.Workflows, wf)
 	}
 	if len(w.ch.Outputs) > 0 || len(w.ch.Outbox) > 0 {

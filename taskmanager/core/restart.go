@@ -17,7 +17,7 @@ func (w *work) started(ev Started) {
 		w.ch.gone = append(w.ch.gone, id)
 	}
 	slices.Sort(w.ch.gone)
-	shift := w.shift()
+	shift, reboot := w.shift(), w.dev.BootID != "" && w.dev.BootID != w.now.BootID
 	if shift != 0 {
 		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
 	}
@@ -32,6 +32,11 @@ func (w *work) started(ev Started) {
 			}
 		}
 	}
+	if reboot && (!w.now.Trusted || w.dev.WallMS == 0) {
+		w.timeOff(shift)
+	}
+	w.learnTimeOff()
+	w.noteClocks()
 }
 
 // stopBodyOnce: nothing is known of what an earlier store had begun, so a service that can stop the body is told to, once. What

@@ -42,6 +42,8 @@ type Device struct {
 	BootID string  `json:"boot_id,omitempty"` // of Boot below
 	Boot   Instant `json:"boot,omitempty"`    // when it was last written
 	WallMS int64   `json:"wall_ms,omitempty"` // at that moment, 0 where the clock was not trusted
+	OffMS  int64   `json:"off_ms,omitempty"`  // wall clock when a time off began whose length is not known yet; 0: there is none
+	OffAt  Instant `json:"off_at,omitempty"`  // the start that ended it
 
 	Controls map[string]int64 `json:"controls,omitempty"` // scope:target → highest sequence applied
 }
@@ -67,6 +69,7 @@ type Workflow struct {
 	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
 
 	wake  Instant // the earliest moment at which time moves something here; 0: none
+	wall  int64   // the earliest moment of the wall clock that a step waits for, Unix ms; 0: none
 	wants bool    // a step waits for a resource, a service or the context
 	held  bool    // somebody holds it: see isHeld
 	dirty bool    // the head row differs from the stored one
@@ -254,7 +257,7 @@ func (s *State) put(wf *Workflow) {
 		}
 	}
 	wf.dirty, wf.isNew, wf.newer = false, false, false
-	wf.wake, wf.wants = wf.nextWake(), wf.hasWants()
+	wf.wake, wf.wall, wf.wants = wf.nextWake(), wf.nextWall(), wf.hasWants()
 	s.Workflows[id] = wf
 	s.rank(wf)
 }

@@ -8,7 +8,7 @@ type StepState string
 // The states of a step. Source: docs/taskmanager.md, states.
 const (
 	Pending        StepState = "pending"         // dependencies not met
-	Waiting        StepState = "waiting"         // planned wait: a delay
+	Waiting        StepState = "waiting"         // planned wait: a delay, a wall time
 	Queued         StepState = "queued"          // ready; waits for its resource
 	Dispatching    StepState = "dispatching"     // intent durable, the executor has not answered
 	Running        StepState = "running"         // the executor accepted it
@@ -34,7 +34,7 @@ var StepStates = []StepState{Pending, Waiting, Queued, Dispatching, Running, Ver
 // vocabulary; nothing of this form leads there.
 var moves = map[StepState][]StepState{
 	Pending:        {Waiting, Queued, Blocked, Skipped, Cancelled},
-	Waiting:        {Queued, Blocked, Skipped, Cancelled},
+	Waiting:        {Queued, Blocked, Skipped, Failed, Cancelled},
 	Queued:         {Dispatching, Running, Blocked, RetryWait, Satisfied, Skipped, Failed, Cancelled},
 	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, TimedOut, Cancelled},
 	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},

@@ -7,7 +7,7 @@ func (w *work) due() {
 	w.holdsDue()
 	var ids []WorkflowID
 	for id, wf := range w.cur.Workflows {
-		if wf.wake != 0 && wf.wake <= w.now.Boot {
+		if wf.wake != 0 && wf.wake <= w.now.Boot || w.reached(wf.wall) {
 			ids = append(ids, id)
 		}
 	}
@@ -34,6 +34,9 @@ func (w *work) dueIn(wf *Workflow) {
 		if st.Due != 0 && st.Due <= now && !st.State.Terminal() {
 			w.stepDue(wf, i)
 		}
+		if w.reached(wf.awaitsWall(i)) {
+			w.waited(wf, i, 0)
+		}
 	}
 	for i := range wf.Attempts {
 		if a := &wf.Attempts[i]; a.holds() && a.next != 0 && a.next <= now {
@@ -59,9 +62,12 @@ func (s *State) NextMark(written Instant) (at Instant) {
 // stepDue: what this state may last is over.
 func (w *work) stepDue(wf *Workflow, i int) {
 	st := &wf.Steps[i]
+	due := st.Due
 	st.Due, st.dirty = 0, true
 	switch st.State {
-	case Waiting, RetryWait:
+	case Waiting:
+		w.waited(wf, i, due)
+	case RetryWait:
 		w.move(wf, i, Queued, ReasonNone)
 		w.freed = true
 	case Queued: // whether its effects hold already stays unknown: it is dispatched

@@ -27,7 +27,7 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 	case Pending:
 		facts = w.whyPending(wf, i)
 	case Waiting:
-		facts = []Fact{{Kind: "delay", Text: fmt.Sprintf("a planned delay of %d ms runs", spec.DelayMS)}}
+		facts = w.whyWaiting(wf, i)
 	case RetryWait:
 		facts = whyRetry(st, spec)
 	case Queued, Blocked:

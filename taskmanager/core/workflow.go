@@ -32,6 +32,8 @@ var Derivations = []struct {
 	{WfPartial, "a step failed under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
 	{WfFailed, "a step failed under on_failure continue, none completed", func(wf *Workflow) bool { return anyFailed(wf) }},
 	{WfCancelled, "a step was cancelled on its own, and not by a revision", func(wf *Workflow) bool { return anyIn(wf, Cancelled) }},
+	{WfPartial, "the moment of a step passed and it was left out, another completed", func(wf *Workflow) bool { return overdue(wf) && anySuccess(wf) }},
+	{WfExpired, "the moment of a step passed and it was left out, none completed", func(wf *Workflow) bool { return overdue(wf) }},
 	{WfCompleted, "every step completed, was satisfied, or was skipped by its own condition or branch", func(*Workflow) bool { return true }},
 }
 
@@ -54,6 +56,11 @@ func started(wf *Workflow) bool {
 
 func anyIn(wf *Workflow, states ...StepState) bool {
 	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return slices.Contains(states, s.State) && !s.superseded() })
+}
+
+// overdue: a step was left out since its moment had passed.
+func overdue(wf *Workflow) bool {
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return s.State == Skipped && s.Reason == ReasonOverdueSkipped })
 }
 
 func anyFailed(wf *Workflow) bool  { return anyIn(wf, Failed, TimedOut) }
@@ -89,7 +96,7 @@ func workflowReason(wf *Workflow) Reason {
 		case Failed, TimedOut, Cancelled:
 			return st.Reason
 		case Skipped:
-			if st.Reason == ReasonWaitEventMissing {
+			if st.Reason == ReasonWaitEventMissing || st.Reason == ReasonOverdueSkipped {
 				return st.Reason
 			}
 		}
