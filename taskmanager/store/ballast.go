@@ -32,7 +32,7 @@ func (b ballast) keep() error {
 	if err := syscall.Fallocate(int(f.Fd()), 0, 0, b.size); err != nil {
 		return errors.Join(f.Close(), b.drop())
 	}
-	return f.Close()
+	return told(f.Close(), "write", b.path, "", b.size-1, []byte{0})
 }
 
 func (b ballast) there() bool {
@@ -41,7 +41,7 @@ func (b ballast) there() bool {
 }
 
 func (b ballast) drop() error {
-	if err := os.Remove(b.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := remove(b.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -28,7 +28,7 @@ func moveAside(path string) (string, error) {
 	}
 	moved := false
 	for i := len(siblings) - 1; i >= 0; i-- { // the file itself last: a cut in between is found again as "gone" or "damaged"
-		err := os.Rename(path+siblings[i], name+siblings[i])
+		err := rename(path+siblings[i], name+siblings[i])
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("cannot set damaged store aside: %w", err)
 		}
@@ -72,20 +72,37 @@ func freeName(path string) (string, error) {
 // removeFiles removes a database of which nobody needs anything; what is not there is fine.
 func removeFiles(path string) error {
 	for _, end := range append([]string{"-journal"}, siblings...) {
-		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-func syncFile(path string) error {
+// done hears of each thing that this package did to a file beside SQLite: "write", "sync", "rename", "remove" or "sync names" of the
+// directory. nil in the agent; the power-cut replay records it.
+var done func(what, path, to string, at int64, data []byte)
+
+func told(err error, what, path, to string, at int64, data []byte) error {
+	if err == nil && done != nil {
+		done(what, path, to, at, data)
+	}
+	return err
+}
+
+func rename(path, to string) error { return told(os.Rename(path, to), "rename", path, to, 0, nil) }
+func remove(path string) error     { return told(os.Remove(path), "remove", path, "", 0, nil) }
+func syncFile(path string) error   { return told(syncPath(path), "sync", path, "", 0, nil) }
+
+// syncDir makes the names in path's directory durable.
+func syncDir(path string) error {
+	return told(syncPath(filepath.Dir(path)), "sync names", path, "", 0, nil)
+}
+
+func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
-
-// syncDir makes the names in path's directory durable.
-func syncDir(path string) error { return syncFile(filepath.Dir(path)) }

@@ -126,10 +126,11 @@ func (s *Store) growLog() (done bool) {
 		return true
 	}
 	piece := min(full-info.Size(), growPiece)
-	if _, err := f.WriteAt(make([]byte, piece), info.Size()); err != nil {
+	zeros := make([]byte, piece)
+	if _, err := f.WriteAt(zeros, info.Size()); told(err, "write", f.Name(), "", info.Size(), zeros) != nil {
 		return true
 	}
-	return f.Sync() != nil || info.Size()+piece >= full
+	return told(f.Sync(), "sync", f.Name(), "", 0, nil) != nil || info.Size()+piece >= full
 }
 
 // useReserve gives up the ballast and widens the quota by as much, once. It tells whether a retry makes sense.

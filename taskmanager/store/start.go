@@ -196,7 +196,7 @@ func create(path string, steps []migration) error {
 	if err := syncFile(tmp); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := rename(tmp, path); err != nil {
 		return err
 	}
 	return syncDir(path)

@@ -1,0 +1,402 @@
+package store
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deviceagent/agent/clock"
+	"deviceagent/taskmanager/core"
+)
+
+var (
+	cutsWanted = flag.Int("powercut.cuts", 300, "`number` of power cuts to replay")
+	cutSeed    = flag.Uint64("powercut.seed", 0, "`seed` of the first workload; 0: a new one")
+)
+
+// requests are the plans of the workload: of one step and of several, with delays, and one like S02.
+var requests = []string{
+	`[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"거실"}},
+	  {"cloud_step_id":"b","taskMethod":"startBasicAirClear","params":{"duration_min":1},"temporal_relation":"after_planned_step","temporal_anchor_id":"a"},
+	  {"cloud_step_id":"c","taskMethod":"setMoveTo","params":{"position":"안방"},"temporal_relation":"after_planned_step","temporal_anchor_id":"b"}]`,
+	`[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"옷방"}}]`,
+	`[{"cloud_step_id":"a","taskMethod":"getBatteryStatus"}]`,
+	`[{"cloud_step_id":"a","taskMethod":"setMannerMode","params":{"on":false}},
+	  {"cloud_step_id":"b","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"a","delay_ms":20000}]`,
+	`[{"cloud_step_id":"a","taskMethod":"setMannerMode","params":{"on":true}},{"cloud_step_id":"b","taskMethod":"setMoveTo","params":{"position":"서재"}}]`,
+}
+
+// workload runs three processes over one store, the last with a schema of its own, and returns the tape of it.
+func workload(t *testing.T, seed uint64, weaken bool) *tape {
+	dir := t.TempDir()
+	tp := record(dir, image{})
+	defer tp.end()
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{rng: rand.New(rand.NewPCG(seed, 1)), tp: tp, mem: newMemory()}
+		clk := shiftedClock{Virtual: clock.Package("boot-1")}
+		for no, steps := range [][]migration{migrations, migrations, nextSchema} {
+			if err := w.process(dir, no+1, clk, steps, weaken); err != nil {
+				t.Fatalf("seed %d, process %d: %v", seed, no+1, err)
+			}
+			w.rest(3 * time.Second)
+			clk = shiftedClock{Virtual: clock.Package(fmt.Sprint("boot-", no+2))}
+		}
+	})
+	return tp
+}
+
+// worker is the planner, the people and the time of one workload.
+type worker struct {
+	rng  *rand.Rand
+	tp   *tape
+	mem  memory
+	wfs  int
+	open []string
+	sent []message
+}
+
+func (w *worker) process(dir string, no int, clk shiftedClock, steps []migration, weaken bool) error {
+	l, err := begin(dir, no, clk, steps, w.tp.mark, weaken, rand.New(rand.NewPCG(w.rng.Uint64(), 2)))
+	if err != nil {
+		return err
+	}
+	if err := l.run(w.mem, "run-1"); err != nil {
+		return err
+	}
+	for range 9 {
+		if err := w.act(l); err != nil {
+			return err
+		}
+	}
+	w.mem = l.robot.memory()
+	if p := l.err.Load(); p != nil {
+		return *p
+	}
+	return l.end(w.rng.IntN(2) == 0)
+}
+
+func (w *worker) rest(most time.Duration) { time.Sleep(time.Duration(w.rng.Int64N(int64(most)))) }
+
+func (w *worker) act(l *life) error {
+	defer synctest.Wait()
+	w.rest(6 * time.Second)
+	msg := message{}
+	switch n := w.rng.IntN(10); {
+	case n < 4 || len(w.open) == 0:
+		w.wfs++
+		id := fmt.Sprintf("wf-%d", w.wfs)
+		w.open = append(w.open, id)
+		msg = planOf(id, requests[w.rng.IntN(len(requests))])
+	case n == 4: // of one that runs, has ended or was cancelled
+		msg = cancelOf(fmt.Sprint("cancel-", len(w.sent)), w.open[w.rng.IntN(len(w.open))])
+	case n == 5: // of a plan that never came
+		msg = cancelOf(fmt.Sprint("cancel-", len(w.sent)), fmt.Sprint("wf-never-", w.rng.IntN(5)))
+	case n == 6:
+		msg = planOf(fmt.Sprint("wf-bad-", len(w.sent)), `[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"달"}}]`)
+		msg.kind = "bad"
+	case n == 7:
+		msg = w.sent[w.rng.IntN(len(w.sent))]
+	case n == 8:
+		return l.prune(PruneOptions{JournalRows: int64(1 + w.rng.IntN(20))})
+	default:
+		w.rest(time.Minute)
+		return nil
+	}
+	w.sent = append(w.sent, msg)
+	_, err := l.hand(msg)
+	return err
+}
+
+// cutting replays tapes.
+type cutting struct {
+	weak bool // look at the store only, and count what is bad instead of failing
+
+	mu     sync.Mutex
+	cuts   map[string]int
+	total  int
+	bad    []string
+	nbad   int
+	began  time.Time
+	report int
+}
+
+func newCutting(weak bool) *cutting {
+	return &cutting{weak: weak, cuts: map[string]int{}, began: time.Now()}
+}
+
+// tally takes the outcome of one cut, and says whether to go on.
+func (c *cutting) tally(op string, f fate, err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.total++
+	c.cuts[op]++
+	c.cuts[string(f)]++
+	if err != nil {
+		c.nbad++
+		if len(c.bad) < 3 {
+			c.bad = append(c.bad, err.Error())
+		}
+	}
+	if c.total >= c.report+2000 {
+		c.report = c.total
+		fmt.Printf("%6d cuts, %d bad, %.0f s\n", c.total, c.nbad, time.Since(c.began).Seconds())
+	}
+	return c.weak || c.nbad < 3
+}
+
+func (c *cutting) summary() string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(c.cuts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, c.cuts[k]))
+	}
+	return fmt.Sprintf("%d cuts, %d bad, %.0f s: %s", c.total, c.nbad, time.Since(c.began).Seconds(), strings.Join(parts, ", "))
+}
+
+// cutCase is one cut of one tape.
+type cutCase struct {
+	img      image
+	f        *facts
+	allowed  []string // contents of the store
+	steps    []migration
+	rng      *rand.Rand
+	seed     uint64
+	at       int
+	fate     fate
+	storeToo bool
+}
+
+// replay cuts a tape at every operation, mine of each workers cuts.
+func (c *cutting) replay(t *testing.T, tp *tape, seed uint64, mine, workers, share int) {
+	p, f := newPlatter(tp.base, nil), newFacts()
+	next := contentsAhead(tp.ops)
+	n := 0
+	for i, op := range tp.ops {
+		cut := func(fates []fate, last *diskOp) bool {
+			for _, fate := range fates {
+				if n++; n%workers != mine || (n/workers)%share != 0 {
+					continue
+				}
+				rng := rand.New(rand.NewPCG(seed, uint64(n)))
+				one := cutCase{img: p.cut(rng, fate, last), f: f, steps: nextSchema, rng: rng, seed: seed, at: i, fate: fate}
+				if f.content != "" {
+					one.allowed = append(one.allowed, f.content)
+				}
+				if f.open {
+					one.allowed = append(one.allowed, next[i])
+				}
+				if f.start.bootID != "boot-3" {
+					one.steps = migrations
+				}
+				if !c.tally(op.what, fate, c.try(t, one)) {
+					return false
+				}
+			}
+			return true
+		}
+		if op.what == "mark" {
+			f.nowMS = op.at
+			f.see(op.mark)
+			if _, quiet := op.mark.(memory); quiet {
+				continue
+			}
+		}
+		if op.what == "write" && len(op.data) > sector && !cut(torn, &op) {
+			return
+		}
+		p.play(op)
+		if !cut(whole, nil) {
+			return
+		}
+	}
+}
+
+// contentsAhead is, at each operation, what the next acknowledged transaction leaves.
+func contentsAhead(ops []diskOp) []string {
+	out := make([]string, len(ops))
+	next := ""
+	for i := len(ops) - 1; i >= 0; i-- {
+		if m, ok := ops[i].mark.(confirmed); ok {
+			next = m.content
+		}
+		out[i] = next
+	}
+	return out
+}
+
+// try starts on what a cut left. Of a fault the disk is kept.
+func (c *cutting) try(t *testing.T, one cutCase) error {
+	dir, err := os.MkdirTemp("", "cut")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.img.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { err = one.check(dir, c.weak) })
+	if err != nil && !c.weak {
+		kept, mkErr := os.MkdirTemp(onDisk, "powercut-")
+		if mkErr == nil {
+			mkErr = one.img.write(kept)
+		}
+		err = fmt.Errorf("-powercut.seed %d, operation %d, %s: %w (the disk: %s, %v)", one.seed, one.at, one.fate, err, kept, mkErr)
+	}
+	_ = os.RemoveAll(dir)
+	return err
+}
+
+func (img image) write(dir string) error {
+	for name, data := range img {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check starts the agent on the disk and lets it run until nothing is open.
+func (one *cutCase) check(dir string, storeOnly bool) (err error) {
+	f := one.f.clone()
+	clk := shiftedClock{Virtual: clock.Package("boot-9")}
+	mem, instance := one.f.mem, "run-1"
+	switch one.rng.IntN(3) {
+	case 0: // the process alone
+		clk = shiftedClock{clock.Package(one.f.start.bootID), one.f.boot()}
+	case 1: // the robot's programs too
+		mem, instance = mem.restarted(), "run-2"
+	}
+	start := time.Now()
+	clk.ShiftWall(time.Duration(one.f.nowMS-start.UnixMilli())*time.Millisecond + 20*time.Second)
+	var mu sync.Mutex
+	l, err := begin(dir, 9, clk, one.steps, func(m any) {
+		mu.Lock()
+		defer mu.Unlock()
+		f.nowMS = one.f.nowMS + time.Since(start).Milliseconds()
+		f.see(m)
+	}, false, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := l.end(true); err == nil && e != nil {
+			err = e
+		}
+	}()
+	if l.setAside != "" {
+		return fmt.Errorf("the store was set aside to %s", l.setAside)
+	}
+	if !slices.Contains(one.allowed, f.content) && !(l.fresh && one.f.content == "") {
+		return fmt.Errorf("the store holds %s, acknowledged was %s, allowed are %q", f.content, one.f.content, one.allowed)
+	}
+	if storeOnly {
+		return nil
+	}
+	if err := l.run(mem, instance); err != nil {
+		return err
+	}
+	if err := one.drive(l, &mu, f); err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return f.judge(one.f)
+}
+
+// drive sends again what was sent, as a planner does, and waits until nothing is open.
+func (one *cutCase) drive(l *life, mu *sync.Mutex, f *facts) error {
+	for _, payload := range one.f.asked {
+		if _, err := l.hand(one.f.messages[payload]); err != nil {
+			return err
+		}
+	}
+	for _, wf := range slices.Sorted(maps.Keys(one.f.cancelled)) {
+		if strings.HasPrefix(string(wf), "wf-never") {
+			ans, err := l.m.Receive(context.Background(), []byte(planOf(string(wf), requests[2]).payload), "cloud")
+			if err != nil || ans.Accepted {
+				return fmt.Errorf("a plan of %s, which was cancelled before, is answered %+v, %w", wf, ans, err)
+			}
+		}
+	}
+	for deadline := time.Now().Add(time.Hour); ; {
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if p := l.err.Load(); p != nil {
+			return *p
+		}
+		var left []string
+		if err := l.m.Inspect(context.Background(), func(s *core.State, now core.Now) {
+			for id, wf := range s.Workflows {
+				if !wf.State.Terminal() {
+					left = append(left, fmt.Sprintf("%s %s", id, wf.State))
+				}
+			}
+		}); err != nil {
+			return err
+		}
+		if len(left) == 0 && l.m.Waiting() == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after an hour %v are open, %d messages wait", left, l.m.Waiting())
+		}
+	}
+}
+
+// TestPowerCutReplay: between two operations on the disk and in the middle of each write, whatever a disk may have kept by then: what
+// was acknowledged is there, nothing is there by half, and the agent goes on from it as it promised. A commit under way is there whole
+// or not at all; a checkpoint (F11) and a migration change nothing.
+func TestPowerCutReplay(t *testing.T) {
+	c := newCutting(false)
+	c.run(t, *cutsWanted)
+	fmt.Println(c.summary())
+	for _, bad := range c.bad {
+		t.Error(bad)
+	}
+}
+
+// TestPowerCutNeedsFull: with less than synchronous=FULL acknowledged rows are lost, and this replay sees it.
+func TestPowerCutNeedsFull(t *testing.T) {
+	c := newCutting(true)
+	c.run(t, *cutsWanted/4)
+	fmt.Println("synchronous=NORMAL:", c.summary())
+	if c.nbad == 0 {
+		t.Error("nothing was lost: the replay sees nothing")
+	}
+}
+
+// run replays workloads, two cuts at a time, until there were enough cuts.
+func (c *cutting) run(t *testing.T, wanted int) {
+	seed := *cutSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	for ; c.total < wanted && len(c.bad) < 3; seed++ {
+		tp := workload(t, seed, c.weak)
+		const workers = 2
+		cuts := 0
+		for _, op := range tp.ops {
+			cuts += len(whole)
+			if op.what == "write" && len(op.data) > sector {
+				cuts += len(torn)
+			}
+		}
+		share := max(1, cuts/max(1, wanted-c.total))
+		t.Run("cuts", func(t *testing.T) {
+			for mine := range workers {
+				t.Run("", func(t *testing.T) {
+					t.Parallel()
+					c.replay(t, tp, seed, mine, workers, share)
+				})
+			}
+		})
+	}
+}
