@@ -64,6 +64,11 @@ SEEDS ?= 5000
 homes: build ## random homes through the core, judged by the robot's own log: SEEDS=5000
 	bin/testbed sim --seeds $(SEEDS)
 
+CUTS ?= 20000
+.PHONY: powercut
+powercut: ## cuts the power at each write and sync of the real store, and goes on from what a disk may have kept: CUTS=20000
+	go test ./taskmanager/store -run '^TestPowerCut|^TestF12' -v -count=1 -timeout 60m -powercut.cuts $(CUTS) | grep -v "^=== \|^  *---"
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@for pkg in $$(git grep -l 'func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

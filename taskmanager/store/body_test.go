@@ -39,6 +39,15 @@ func (m memory) clone() memory {
 	return memory{maps.Clone(m.tasks), maps.Clone(m.sealed), maps.Clone(m.values), slices.Clone(m.faults)}
 }
 
+func (m memory) busy() bool {
+	for _, d := range m.tasks {
+		if d.ended == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // deed is one task that began.
 type deed struct {
 	method catalog.Method

@@ -22,12 +22,10 @@ type platterFile struct {
 	unsafe []diskOp // writes and truncates since the last sync
 }
 
-func newPlatter(base image, names map[string]int) *platter {
-	p := &platter{names: map[string]int{}}
-	for name, data := range base {
-		n := names[name]
-		p.file(n).safe = data
-		p.names[name] = n
+func newPlatter(t *tape) *platter {
+	p := &platter{names: maps.Clone(t.old)}
+	for name, data := range t.base {
+		p.file(t.old[name]).safe = data
 	}
 	return p
 }

@@ -24,6 +24,7 @@ type facts struct {
 	tasks     map[core.TaskID]bool // dispatched
 	cancelled map[core.WorkflowID]bool
 	mem       memory
+	robotRun  robotRun
 	start     clockAt
 	startMS   int64 // when the process began
 	nowMS     int64
@@ -70,6 +71,8 @@ func (f *facts) see(m any) {
 		}
 	case memory:
 		f.mem = m
+	case robotRun:
+		f.robotRun = m
 	case clockAt:
 		f.start, f.startMS = m, f.nowMS
 	}
@@ -115,6 +118,27 @@ func (f *facts) clone() *facts {
 	c.messages, c.answers, c.sent = maps.Clone(f.messages), maps.Clone(f.answers), maps.Clone(f.sent)
 	c.results, c.owners, c.tasks, c.cancelled = maps.Clone(f.results), maps.Clone(f.owners), maps.Clone(f.tasks), maps.Clone(f.cancelled)
 	return &c
+}
+
+// workOpen: an accepted plan has no result yet.
+func (f *facts) workOpen() bool {
+	for payload, ans := range f.answers {
+		if msg := f.messages[payload]; msg.kind == "plan" && ans.Accepted && f.results[msg.wf] == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed are the contents that the store may have after a cut now: what was acknowledged, or that and the transaction under way.
+func (f *facts) allowed(next string) (out []string) {
+	if f.content != "" {
+		out = append(out, f.content)
+	}
+	if f.open {
+		out = append(out, next)
+	}
+	return out
 }
 
 // judge compares what is known at the end with what was known at the cut.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -122,7 +123,8 @@ type cutting struct {
 	weak bool // look at the store only, and count what is bad instead of failing
 
 	mu     sync.Mutex
-	cuts   map[string]int
+	cuts   map[string]int // by operation, and by what became of what was not synced
+	work   map[string]int // what was in force at the cuts
 	total  int
 	bad    []string
 	nbad   int
@@ -131,16 +133,22 @@ type cutting struct {
 }
 
 func newCutting(weak bool) *cutting {
-	return &cutting{weak: weak, cuts: map[string]int{}, began: time.Now()}
+	return &cutting{weak: weak, cuts: map[string]int{}, work: map[string]int{}, began: time.Now()}
 }
 
 // tally takes the outcome of one cut, and says whether to go on.
-func (c *cutting) tally(op string, f fate, err error) bool {
+func (c *cutting) tally(op string, one cutCase, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total++
 	c.cuts[op]++
-	c.cuts[string(f)]++
+	c.cuts[string(one.fate)]++
+	for what, is := range map[string]bool{"work open": one.f.workOpen(), "a task running": one.f.mem.busy(), "a cancel acknowledged": len(one.f.cancelled) > 0,
+		"a result sent": len(one.f.results) > 0, "a transaction under way": one.f.open, "a message without its answer": len(one.f.asked) > len(one.f.answers)} {
+		if is {
+			c.work[what]++
+		}
+	}
 	if err != nil {
 		c.nbad++
 		if len(c.bad) < 3 {
@@ -155,29 +163,36 @@ func (c *cutting) tally(op string, f fate, err error) bool {
 }
 
 func (c *cutting) summary() string {
-	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(c.cuts)) {
-		parts = append(parts, fmt.Sprintf("%s %d", k, c.cuts[k]))
+	list := func(m map[string]int) string {
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
+		}
+		return strings.Join(parts, ", ")
 	}
-	return fmt.Sprintf("%d cuts, %d bad, %.0f s: %s", c.total, c.nbad, time.Since(c.began).Seconds(), strings.Join(parts, ", "))
+	return fmt.Sprintf("%d cuts, %d bad, %.0f s\n  at and after: %s\n  with: %s", c.total, c.nbad, time.Since(c.began).Seconds(), list(c.cuts), list(c.work))
 }
 
 // cutCase is one cut of one tape.
 type cutCase struct {
-	img      image
-	f        *facts
-	allowed  []string // contents of the store
-	steps    []migration
-	rng      *rand.Rand
-	seed     uint64
-	at       int
-	fate     fate
-	storeToo bool
+	img     image
+	f       *facts
+	allowed []string // contents of the store
+	steps   []migration
+	rng     *rand.Rand
+	seed    uint64
+	at      int
+	fate    fate
+	blind   bool
+
+	clk      shiftedClock // of the next process
+	mem      memory       // of the robot that it finds
+	instance string
 }
 
 // replay cuts a tape at every operation, mine of each workers cuts.
 func (c *cutting) replay(t *testing.T, tp *tape, seed uint64, mine, workers, share int) {
-	p, f := newPlatter(tp.base, nil), newFacts()
+	p, f := newPlatter(tp), newFacts()
 	next := contentsAhead(tp.ops)
 	n := 0
 	for i, op := range tp.ops {
@@ -187,17 +202,11 @@ func (c *cutting) replay(t *testing.T, tp *tape, seed uint64, mine, workers, sha
 					continue
 				}
 				rng := rand.New(rand.NewPCG(seed, uint64(n)))
-				one := cutCase{img: p.cut(rng, fate, last), f: f, steps: nextSchema, rng: rng, seed: seed, at: i, fate: fate}
-				if f.content != "" {
-					one.allowed = append(one.allowed, f.content)
-				}
-				if f.open {
-					one.allowed = append(one.allowed, next[i])
-				}
+				one := cutCase{blind: true, img: p.cut(rng, fate, last), f: f, allowed: f.allowed(next[i]), steps: nextSchema, rng: rng, seed: seed, at: i, fate: fate}
 				if f.start.bootID != "boot-3" {
 					one.steps = migrations
 				}
-				if !c.tally(op.what, fate, c.try(t, one)) {
+				if !c.tally(op.what, one, c.try(t, one)) {
 					return false
 				}
 			}
@@ -266,23 +275,14 @@ func (img image) write(dir string) error {
 // check starts the agent on the disk and lets it run until nothing is open.
 func (one *cutCase) check(dir string, storeOnly bool) (err error) {
 	f := one.f.clone()
-	clk := shiftedClock{Virtual: clock.Package("boot-9")}
-	mem, instance := one.f.mem, "run-1"
-	switch one.rng.IntN(3) {
-	case 0: // the process alone
-		clk = shiftedClock{clock.Package(one.f.start.bootID), one.f.boot()}
-	case 1: // the robot's programs too
-		mem, instance = mem.restarted(), "run-2"
-	}
-	start := time.Now()
-	clk.ShiftWall(time.Duration(one.f.nowMS-start.UnixMilli())*time.Millisecond + 20*time.Second)
 	var mu sync.Mutex
-	l, err := begin(dir, 9, clk, one.steps, func(m any) {
+	start := time.Now()
+	l, err := one.begin(dir, 9, func(m any) {
 		mu.Lock()
 		defer mu.Unlock()
 		f.nowMS = one.f.nowMS + time.Since(start).Milliseconds()
 		f.see(m)
-	}, false, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -291,16 +291,10 @@ func (one *cutCase) check(dir string, storeOnly bool) (err error) {
 			err = e
 		}
 	}()
-	if l.setAside != "" {
-		return fmt.Errorf("the store was set aside to %s", l.setAside)
-	}
-	if !slices.Contains(one.allowed, f.content) && !(l.fresh && one.f.content == "") {
-		return fmt.Errorf("the store holds %s, acknowledged was %s, allowed are %q", f.content, one.f.content, one.allowed)
-	}
 	if storeOnly {
 		return nil
 	}
-	if err := l.run(mem, instance); err != nil {
+	if err := one.run(l); err != nil {
 		return err
 	}
 	if err := one.drive(l, &mu, f); err != nil {
@@ -309,6 +303,43 @@ func (one *cutCase) check(dir string, storeOnly bool) (err error) {
 	mu.Lock()
 	defer mu.Unlock()
 	return f.judge(one.f)
+}
+
+// begin opens what the cut left, and compares it with what was acknowledged.
+func (one *cutCase) begin(dir string, no int, note func(any)) (*life, error) {
+	one.clk, one.mem, one.instance = shiftedClock{Virtual: clock.Package(fmt.Sprint("boot-x", no))}, one.f.mem, string(one.f.robotRun)
+	switch one.rng.IntN(3) {
+	case 0: // the process alone
+		one.clk = shiftedClock{clock.Package(one.f.start.bootID), one.f.boot()}
+	case 1: // the robot's programs too
+		one.mem, one.instance = one.mem.restarted(), fmt.Sprint("run-x", no)
+	}
+	one.clk.ShiftWall(time.Duration(one.f.nowMS-time.Now().UnixMilli())*time.Millisecond + 20*time.Second)
+	var content confirmed
+	l, err := begin(dir, no, one.clk, one.steps, func(m any) {
+		if c, ok := m.(confirmed); ok {
+			content = c
+		}
+		note(m)
+	}, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	l.note = note
+	switch {
+	case l.setAside != "":
+		err = fmt.Errorf("the store was set aside to %s", l.setAside)
+	case !slices.Contains(one.allowed, content.content) && !(l.fresh && one.f.content == ""):
+		err = fmt.Errorf("the store holds %s, acknowledged was %s, allowed are %q", content.content, one.f.content, one.allowed)
+	default:
+		return l, nil
+	}
+	return nil, errors.Join(err, l.end(true))
+}
+
+func (one *cutCase) run(l *life) error {
+	l.blind = one.blind
+	return l.run(one.mem, one.instance)
 }
 
 // drive sends again what was sent, as a planner does, and waits until nothing is open.
@@ -371,6 +402,65 @@ func TestPowerCutNeedsFull(t *testing.T) {
 	if c.nbad == 0 {
 		t.Error("nothing was lost: the replay sees nothing")
 	}
+}
+
+// TestF12_FiftyCutsDuringTheStart: the power is cut again and again while the agent starts on what the cut before left.
+func TestF12_FiftyCutsDuringTheStart(t *testing.T) {
+	seed := *cutSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	tp := workload(t, seed, false)
+	rng := rand.New(rand.NewPCG(seed, 3))
+	one := cutCase{f: newFacts(), steps: nextSchema, rng: rng, seed: seed}
+	one.cutAt(tp, len(tp.ops)/2+rng.IntN(len(tp.ops)/2))
+	if one.f.start.bootID != "boot-3" {
+		one.steps = migrations
+	}
+	for n := range 50 {
+		dir := t.TempDir()
+		if err := one.img.write(dir); err != nil {
+			t.Fatal(err)
+		}
+		tp := record(dir, one.img)
+		synctest.Test(t, func(t *testing.T) {
+			l, err := one.begin(dir, 10+n, tp.mark)
+			if err == nil {
+				err = one.run(l)
+			}
+			if err != nil {
+				t.Fatalf("-powercut.seed %d, cut %d: %v", seed, n, err)
+			}
+			time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+			if err := l.end(false); err != nil {
+				t.Fatal(err)
+			}
+		})
+		tp.end()
+		one.cutAt(tp, rng.IntN(len(tp.ops)))
+	}
+	if err := newCutting(false).try(t, one); err != nil {
+		t.Error(err)
+	}
+}
+
+// cutAt goes along a tape and cuts.
+func (one *cutCase) cutAt(tp *tape, at int) {
+	p, before := newPlatter(tp), one.f.nowMS
+	first := int64(0)
+	for _, op := range tp.ops[:at+1] {
+		if op.what == "mark" {
+			if first == 0 {
+				first = op.at
+			}
+			one.f.nowMS = before + op.at - first
+			one.f.see(op.mark)
+		}
+		p.play(op)
+	}
+	one.allowed = one.f.allowed(contentsAhead(tp.ops)[at])
+	one.at, one.fate = at, whole[one.rng.IntN(len(whole))]
+	one.img = p.cut(one.rng, one.fate, nil)
 }
 
 // run replays workloads, two cuts at a time, until there were enough cuts.

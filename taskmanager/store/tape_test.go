@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +28,7 @@ type diskOp struct {
 type tape struct {
 	dir  string
 	base image // what lay on the disk, all of it safe, when the recording began
+	old  map[string]int
 
 	mu    sync.Mutex
 	ops   []diskOp
@@ -53,6 +55,7 @@ func record(dir string, base image) *tape {
 		t.names[name] = t.files
 		t.files++
 	}
+	t.old = maps.Clone(t.names)
 	tapes.mu.Lock()
 	defer tapes.mu.Unlock()
 	tapes.byDir[dir] = t
