@@ -88,6 +88,9 @@ func (a *Agent) warnings() (out []string) {
 	if n := a.manager.KeptOut(); n > 0 {
 		out = append(out, strconv.Itoa(n)+" messages or events made the agent fail and are refused")
 	}
+	if n := a.manager.Alarms(); n > 0 {
+		out = append(out, "the liveness audit had to heal "+strconv.FormatInt(n, 10)+" times: see the log")
+	}
 	if from := a.manager.StoreSetAside(); from != "" {
 		out = append(out, "a damaged store was moved to "+from)
 	}

@@ -51,6 +51,8 @@ type Manager struct {
 	outbox  outbox
 	watch   watchers
 	turns   atomic.Int64
+	alarms  atomic.Int64 // of the liveness audit
+	auditAt int64        // boot ms of the next one; owner only
 	ready   chan struct{}
 	stopped chan struct{}
 	writes  chan write
@@ -215,6 +217,9 @@ func (m *Manager) applied(ctx context.Context, batch []request, events []core.Ev
 			req.done <- reply{err: m.inspected(req, now)}
 		}
 	}
+	if err := m.audit(ctx, now); err != nil {
+		return err
+	}
 	m.arm()
 	return nil
 }
@@ -356,6 +361,9 @@ func (m *Manager) arm() {
 		at = due
 	}
 	at = m.armWall(at)
+	if look := m.nextAudit(); look != 0 && (at == 0 || look < at) {
+		at = look
+	}
 	if m.retry {
 		at = m.o.Clock.Boot() + retryMS
 	}

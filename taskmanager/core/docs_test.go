@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := string(b)
-	for name, table := range map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable()} {
+	for name, table := range map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable(), "movers": moversTable()} {
 		begin, end := "<!-- generated:"+name+" -->\n", "<!-- /generated -->"
 		before, rest, ok := strings.Cut(want, begin)
 		_, after, closed := strings.Cut(rest, end)
@@ -50,6 +50,17 @@ func movesTable() string {
 			to = []string{"nothing"}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", s, strings.Join(to, " "))
+	}
+	return b.String()
+}
+
+func moversTable() string {
+	var b strings.Builder
+	b.WriteString("| state | needs one of |\n| --- | --- |\n")
+	for _, s := range core.StepStates {
+		if !s.Terminal() {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", s, strings.Join(core.Movers(s), ", "))
+		}
 	}
 	return b.String()
 }

@@ -143,6 +143,8 @@ func (w *work) take(ev Event) {
 		w.started(ev)
 	case SetAside:
 		w.setAside(ev)
+	case Audited:
+		w.audited()
 	case Tick:
 		w.touched = true
 	default:
@@ -157,6 +159,9 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		panic(fmt.Sprintf("internal error: step %s of %s cannot go from %s to %s", st.ID, wf.Plan.Workflow, st.State, to))
 	}
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, From: string(st.State), To: string(to), Reason: reason, Task: st.Task})
+	if st.State == Queued && to == Blocked {
+		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0 // it gives up its place in the queue to those behind it
+	}
 	w.closeEscalation(wf, i, EscSuperseded, reason, "") // whoever moves it on over an open question has answered it
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""
 	st.Fate, st.dirty, w.touched = nil, true, true
@@ -167,6 +172,9 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		}
 		if to != Completed && to != Satisfied {
 			w.expireEffects(wf, i)
+		}
+		if a := wf.attempt(st.Task); a != nil && a.State == Lost && a.next == 0 {
+			a.next = w.now.Boot + idleMS // it was asked for on behalf of the step; nobody else would
 		}
 		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0
 	}

@@ -99,6 +99,9 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	if facts = w.whyHolders(wf, i); len(facts) > 0 {
 		return facts
 	}
+	if met, _ := w.dependencies(wf, i); !met { // it was released by a try that failed, and waits for the next one
+		return w.whyPending(wf, i)
+	}
 	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
 		if ans := w.check(wf, c); ans.Truth != condition.True {
 			for _, u := range ans.Unknown {

@@ -256,6 +256,9 @@ func (m *sim) do(evs ...core.Event) {
 		m.disk.same(m)
 	}
 	m.judge.adopted(c)
+	for _, s := range core.Audit(m.s, now) {
+		m.failf("nothing can move it: %s", s)
+	}
 	if len(c.Outputs) > 0 && m.fault(150) {
 		m.note("killed after the commit")
 		m.kill()
