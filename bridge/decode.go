@@ -30,6 +30,8 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 	case wire.TypeControl:
 		b := e.Control
 		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason}
+	case wire.TypeDecision:
+		return c.decision(h, e.Decision)
 	case wire.TypeStepResult:
 		b := e.StepResult
 		return core.StepResult{Head: h, Step: core.StepID(b.CloudStepID), Task: core.TaskID(b.TaskID), Done: b.Status == "completed",

@@ -21,7 +21,8 @@ var documented = []reflect.Type{
 	reflect.TypeFor[wire.RequiredEffect](), reflect.TypeFor[wire.Condition](), reflect.TypeFor[wire.Control](), reflect.TypeFor[wire.StepResult](),
 	reflect.TypeFor[wire.Receipt](), reflect.TypeFor[wire.Ack](), reflect.TypeFor[wire.Fault](), reflect.TypeFor[wire.StepDue](), reflect.TypeFor[wire.Result](),
 	reflect.TypeFor[wire.StepReport](), reflect.TypeFor[wire.Evidence](), reflect.TypeFor[wire.EffectReport](), reflect.TypeFor[wire.Counters](), reflect.TypeFor[wire.Status](),
-	reflect.TypeFor[wire.OpenWorkflow](), reflect.TypeFor[wire.Room](), reflect.TypeFor[wire.Limits](),
+	reflect.TypeFor[wire.Escalation](), reflect.TypeFor[wire.Budget](), reflect.TypeFor[wire.RemainingEffect](), reflect.TypeFor[wire.ContextSeen](), reflect.TypeFor[wire.LastEvent](),
+	reflect.TypeFor[wire.Decision](), reflect.TypeFor[wire.Usage](), reflect.TypeFor[wire.OpenWorkflow](), reflect.TypeFor[wire.Room](), reflect.TypeFor[wire.Limits](),
 }
 
 // TestDocs holds the tables of docs/contract.md to the Go types and their rules. What a field means is written there by hand and
@@ -199,7 +200,7 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	step := func(more string) string { return `{"cloud_step_id":"a","taskMethod":"getAirQuality",` + more + `}` }
 	for _, tc := range []struct{ name, kind, body string }{
-		{"decision", "decision", `{}`}, {"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
+		{"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
 		{"experience", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"x","experience_id":"e"}}`},
 		{"schedule", "plan", planBody(`"schedule":{}`, air)},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},

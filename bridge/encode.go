@@ -29,6 +29,8 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 		e.Ack = ackOf(m.Ack)
 	case core.MsgResult:
 		e.Result = resultOf(m.Result)
+	case core.MsgEscalation:
+		e.Escalation, e.Corr.EscalationID = escalationOf(m.Escalation), string(m.Escalation.ID)
 	case core.MsgStepDue:
 		d := m.StepDue
 		e.StepDue = &wire.StepDue{CloudStepID: string(d.Step), TaskID: string(d.Task), Inputs: wire.ObjectOf(d.Inputs), Evidence: evidenceOf(d.Proof)}
@@ -60,7 +62,7 @@ func code(r core.Reason) string {
 }
 
 func resultOf(r *core.Result) *wire.Result {
-	out := &wire.Result{Status: string(r.Status), ReasonCode: code(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink}}
+	out := &wire.Result{Status: string(r.Status), ReasonCode: code(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink, Decisions: r.Decisions, Replans: r.Replans}}
 	for _, s := range r.Steps {
 		rep := wire.StepReport{CloudStepID: string(s.ID), State: string(s.State), Attempts: s.Attempts, ReasonCode: code(s.Reason),
 			Evidence: evidenceOf(s.Effects), StartedMS: s.StartMS, EndedMS: s.EndMS}

@@ -7,11 +7,11 @@ import (
 	"deviceagent/taskmanager/core"
 )
 
-// maxResult bounds a result. Source: docs/contract.md, envelope (64 KiB).
+// maxResult bounds a result, and a question. Source: docs/contract.md, envelope (64 KiB).
 const maxResult = 64 << 10
 
-// cuts are what a message gives up, in this order: the values of its evidence, the evidence, the effects, the steps that went well,
-// and then half of the remaining steps, the last first, until it fits.
+// cuts are what a message gives up, in this order: the values of its evidence, the evidence, the values that a question saw, the effects, the steps
+// that went well, and then half of the remaining steps, the last first, until it fits.
 var cuts = []func(*wire.Envelope){
 	func(e *wire.Envelope) {
 		for _, list := range evidenceIn(e) {
@@ -25,6 +25,8 @@ var cuts = []func(*wire.Envelope){
 			*list = nil
 		}
 	},
+	thinEvents,
+	thinContext,
 	steps(func(all []wire.StepReport) []wire.StepReport {
 		for i := range all {
 			all[i].Effects = nil
@@ -64,7 +66,7 @@ func evidenceIn(e *wire.Envelope) (lists []*[]wire.Evidence) {
 func (c *Codec) fit(e *wire.Envelope) ([]byte, error) {
 	for n := 0; ; n++ {
 		body, err := wire.Encode(*e, c.o.Encoding)
-		fits := err == nil && (e.Result == nil || len(body) <= maxResult)
+		fits := err == nil && (e.Result == nil && e.Escalation == nil || len(body) <= maxResult)
 		switch {
 		case fits || e.Ack != nil:
 			return body, err

@@ -56,7 +56,8 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 	}
 	b.Journal = append(m.soft.journal, m.journal(now, events)...)
 	b.Records = m.soft.rows.Of(c, m.cur)
-	floor := m.outbox.floor(dev.OutSeq)
+	b.OutboxDone = append(b.OutboxDone, m.outbox.withdrawn(c.Withdrawn)...)
+	floor := m.outbox.floor(dev.OutSeq, b.OutboxDone)
 	if len(c.Outbox) > 0 {
 		floor = min(floor, c.Outbox[0].Seq) // none of this batch is receipted either
 	}

@@ -185,7 +185,7 @@ func TestF20_DiskThatIsFullForLongHealsWithoutARestart(t *testing.T) {
 			t.Errorf("%d calls of what need not wait for the disk: it is decided anew at each try, and not said anew", n)
 		}
 		disk.full.Store(false)
-		r.wait(5 * time.Second)
+		r.wait(5*time.Second + 2*time.Minute) // what became of the move is asked about, and nobody answers
 		if st := r.state("wf-1", "step_1"); !st.Terminal() || len(r.rows("result")) != 1 {
 			t.Errorf("step is %s, with %d results", st, len(r.rows("result")))
 		}

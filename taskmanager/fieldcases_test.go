@@ -65,6 +65,10 @@ func TestA17_ExecutorThatIgnoresItsCommands(t *testing.T) {
 		r.robot.On("setScreen", fake.Script{Lies: true})
 		r.receive(planJSON("wf-1", `[{"cloud_step_id":"step_1","taskMethod":"setScreen","params":{"brightness":50}}]`))
 		r.wait(2 * time.Minute)
+		if st := r.state("wf-1", "step_1"); st != core.Blocked || len(r.rows("escalation")) != 1 {
+			t.Fatalf("step is %s, %d questions", st, len(r.rows("escalation")))
+		}
+		r.wait(2 * time.Minute)
 		if st := r.state("wf-1", "step_1"); st != core.TimedOut {
 			t.Fatalf("step is %s", st)
 		}

@@ -107,6 +107,9 @@ func Recall(ev core.Event, look func(h core.Head, key string, about core.Workflo
 		}
 		e.Head, err = look(e.Head, "control:"+string(e.Msg), target)
 		return e, err
+	case core.DecisionReceived:
+		e.Head, err = look(e.Head, "decision:"+string(e.Escalation), "")
+		return e, err
 	case core.StepResult:
 		e.Head, err = look(e.Head, "step_result:"+string(e.Task), "")
 		return e, err

@@ -45,14 +45,32 @@ func (o *outbox) drop(ids []core.MessageID) {
 	o.tell() // a link that looked just before this would send a receipted row once more
 }
 
-// floor is the lowest unreceipted sequence; next where there is none.
-func (o *outbox) floor(next int64) int64 {
+// floor is the lowest unreceipted sequence but for those that go with this very commit; next where there is none. A row that was
+// taken back leaves a gap: it must lie below the floor, or the planner waits for it.
+func (o *outbox) floor(next int64, going []string) int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.rows) == 0 {
-		return next
+	for _, r := range o.rows {
+		if !slices.Contains(going, r.ID) {
+			return r.Seq
+		}
 	}
-	return o.rows[0].Seq
+	return next
+}
+
+// withdrawn gives the ids of rows that are taken back, as far as they are still there: a receipt may have been faster.
+func (o *outbox) withdrawn(seqs []int64) (ids []string) {
+	if len(seqs) == 0 {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.rows {
+		if slices.Contains(seqs, r.Seq) {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
 }
 
 // Pending lists unreceipted rows, oldest first, at most n.

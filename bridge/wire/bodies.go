@@ -16,6 +16,8 @@ const (
 	TypeResult     Type = "result"
 	TypeStepDue    Type = "step_due"
 	TypeStatus     Type = "status"
+	TypeDecision   Type = "decision"
+	TypeEscalation Type = "escalation"
 )
 
 // Corr are the correlation ids of a message. What does not apply is left out.
@@ -32,7 +34,7 @@ type Corr struct {
 // Envelope is one message. Exactly one body is set, the one that Type names.
 type Envelope struct {
 	V          string `json:"v" rule:"const=a2a-task-orchestration-v1"`
-	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status;later=decision|content|answer|monitor|escalation|question|telemetry"`
+	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation;later=content|answer|monitor|question|telemetry"`
 	ID         string `json:"id" rule:"uuid7"`     // UUIDv7, kept by a re-send
 	DeviceID   string `json:"device_id" rule:"id"` // the robot it is for or from
 	SentAt     string `json:"sent_at" rule:"time"` // RFC 3339 with milliseconds, UTC; informative only, nothing is ordered by it
@@ -49,6 +51,8 @@ type Envelope struct {
 	Result     *Result     `json:"-"`
 	StepDue    *StepDue    `json:"-"`
 	Status     *Status     `json:"-"`
+	Decision   *Decision   `json:"-"`
+	Escalation *Escalation `json:"-"`
 }
 
 // Plan is the body of down/plan.

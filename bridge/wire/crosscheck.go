@@ -12,9 +12,11 @@ func crossCheck(w *walker, e *Envelope, dir Direction) {
 	}
 	switch {
 	case e.Plan != nil:
-		crossPlan(w, e.Plan)
+		crossPlan(w, e.Plan, "")
 	case e.Control != nil:
 		crossControl(w, e.Control)
+	case e.Decision != nil:
+		crossDecision(w, e.Decision)
 	case e.Ack != nil:
 		if (e.Ack.RefID == "") == (e.Ack.RefSHA256 == "") {
 			w.faultAt("ref_id", ReasonBadValue, "exactly one of ref_id and ref_sha256 must be given")
@@ -35,11 +37,12 @@ func crossControl(w *walker, c *Control) {
 	}
 }
 
-func crossPlan(w *walker, p *Plan) {
+// crossPlan checks a plan; under is the path to it, ending in a dot where it is not the body itself.
+func crossPlan(w *walker, p *Plan, under string) {
 	seen := make(map[string]bool, len(p.Requests))
 	for i := range p.Requests {
 		r := &p.Requests[i]
-		c := stepCheck{w, fmt.Sprintf("device_task_requests[%d].", i)}
+		c := stepCheck{w, fmt.Sprintf("%sdevice_task_requests[%d].", under, i)}
 		if seen[r.CloudStepID] && r.CloudStepID != "" {
 			c.fault("cloud_step_id", ReasonDuplicateStepID, "another step has this id")
 		}

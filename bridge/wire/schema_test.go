@@ -23,6 +23,8 @@ const schemaBase = "urn:deviceagent:a2a-task-orchestration-v1:"
 var extras = map[string]string{
 	"Control": `{"allOf":[{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
 		{"if":{"properties":{"scope":{"const":"step"}}},"then":{"properties":{"target":{"pattern":"/"}}},"else":{"properties":{"target":{"pattern":"^[^/]*$"}}}}]}`,
+	"Decision": `{"if":{"properties":{"action":{"enum":["replan_cloud","substitute","return_to_station"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
+		"else":{"properties":{"plan":{"type":"null"}}}}`,
 	"Ack": `{"oneOf":[{"required":["ref_id"]},{"required":["ref_sha256"]}]}`,
 	"Request": `{"allOf":[
 		{"if":{"properties":{"execution_target":{"const":"cloud"}},"required":["execution_target"]},
@@ -205,6 +207,7 @@ func TestSchemasHoldEveryFieldOfTheGoTypes(t *testing.T) {
 		"envelope": reflect.TypeFor[Envelope](), TypePlan: reflect.TypeFor[Plan](), TypeControl: reflect.TypeFor[Control](),
 		TypeStepResult: reflect.TypeFor[StepResult](), TypeReceipt: reflect.TypeFor[Receipt](), TypeAck: reflect.TypeFor[Ack](),
 		TypeResult: reflect.TypeFor[Result](), TypeStepDue: reflect.TypeFor[StepDue](), TypeStatus: reflect.TypeFor[Status](),
+		TypeDecision: reflect.TypeFor[Decision](), TypeEscalation: reflect.TypeFor[Escalation](),
 	}
 	for name, root := range roots {
 		var doc struct {

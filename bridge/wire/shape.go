@@ -52,6 +52,7 @@ var notYet = map[string][]string{
 	"Plan":       {"content_prefetch"},
 	"Experience": {"*"},
 	"Workflow":   {"schedule", "content_prefetch"},
+	"Decision":   {"question"},
 	"Request":    {"anchor_event", "anchor_seen_at", "anchor_timeout_ms"},
 }
 

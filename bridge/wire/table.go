@@ -36,5 +36,7 @@ var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
 		TypeResult:     row(Up, s, func(e *Envelope) **Result { return &e.Result }),
 		TypeStepDue:    row(Up, s, func(e *Envelope) **StepDue { return &e.StepDue }),
 		TypeStatus:     row(Up, s, func(e *Envelope) **Status { return &e.Status }),
+		TypeDecision:   row(Down, s, func(e *Envelope) **Decision { return &e.Decision }),
+		TypeEscalation: row(Up, s, func(e *Envelope) **Escalation { return &e.Escalation }),
 	}, s.of(reflect.TypeFor[Envelope](), rule{})
 }()

@@ -435,7 +435,9 @@ func TestOneResultOfAPlanThatIsRepeatedAsItEnds(t *testing.T) {
 	r.elsewhere()
 	r.submit(toKitchen)
 	task := r.last().Task
-	r.do(core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused}, r.planEvent("wf_1", "pl_1", toKitchen))
+	r.do(core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused})
+	r.now.Boot += 120_000 // nobody has decided: it ends in the batch that brings the plan again
+	r.do(r.planEvent("wf_1", "pl_1", toKitchen))
 	if n := len(r.sent(core.MsgResult)); n != 1 {
 		t.Fatalf("%d results", n)
 	}

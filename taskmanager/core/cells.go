@@ -9,20 +9,21 @@ var Stimuli = []Stimulus{"accepted", "refused", "call lost", "not sent", "progre
 
 // cells say what becomes of a step that moves the body, whose executor remembers its tasks as long as it lives, and for which
 // everything else is ready. A pair that is not here leaves the state as it is: the event is stale and counted, or it is noted
-// and changes the state later. A restart forgets all readings, so that a queued step is blocked until they are there again.
+// and changes the state later. A restart forgets all readings, so that a queued step is blocked until they are there again. A step
+// that fails is blocked while the cloud is asked; then nothing here moves it but its time (failed, timed_out) and a cancel.
 var cells = map[StepState]map[Stimulus]StepState{
 	Pending: {"cancel": Cancelled},
 	Waiting: {"its time is over": Dispatching, "cancel": Cancelled},
 	Queued:  {"cancel": Cancelled, "restart": Blocked},
-	Blocked: {"its time is over": Failed, "cancel": Cancelled},
-	Dispatching: {"accepted": Running, "refused": Failed, "call lost": OutcomeUnknown, "not sent": Blocked, "says done": Verifying, "says failed": Failed,
-		"says cancelled": Failed, "query: runs": Running, "its time is over": OutcomeUnknown, "cancel": Cancelling,
+	Blocked: {"its time is over": Blocked, "cancel": Cancelled},
+	Dispatching: {"accepted": Running, "refused": Blocked, "call lost": OutcomeUnknown, "not sent": Blocked, "says done": Verifying, "says failed": Blocked,
+		"says cancelled": Blocked, "query: runs": Running, "its time is over": OutcomeUnknown, "cancel": Cancelling,
 		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
-	Running: {"says done": Verifying, "says failed": Failed, "says cancelled": Failed, "proof": Completed, "its time is over": TimedOut, "cancel": Cancelling,
+	Running: {"says done": Verifying, "says failed": Blocked, "says cancelled": Blocked, "proof": Completed, "its time is over": Blocked, "cancel": Cancelling,
 		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
-	Verifying: {"proof": Completed, "opposite": Failed, "its time is over": TimedOut, "cancel": Cancelled},
-	OutcomeUnknown: {"accepted": Running, "refused": Failed, "not sent": Blocked, "says done": Verifying, "says failed": Failed, "says cancelled": Failed,
-		"proof": Completed, "query: runs": Running, "query: never ran": Dispatching, "its time is over": Failed, "cancel": Cancelling},
+	Verifying: {"proof": Completed, "opposite": Blocked, "its time is over": Blocked, "cancel": Cancelled},
+	OutcomeUnknown: {"accepted": Running, "refused": Blocked, "not sent": Blocked, "says done": Verifying, "says failed": Blocked, "says cancelled": Blocked,
+		"proof": Completed, "query: runs": Running, "query: never ran": Dispatching, "its time is over": Blocked, "cancel": Cancelling},
 	RetryWait:  {"its time is over": Dispatching, "cancel": Cancelled},
 	Cancelling: {"says done": Cancelled, "says failed": Cancelled, "says cancelled": Cancelled, "stop refused": Running},
 }

@@ -58,11 +58,13 @@ var inState = map[core.StepState]func(r *rig){
 	core.Failed: func(r *rig) {
 		r.submit(toKitchen)
 		r.do(core.TaskAnswered{Task: r.last().Task, Reason: core.ReasonExecutorRefused})
+		r.undecided()
 	},
 	core.TimedOut: func(r *rig) {
 		r.submit(toKitchen)
 		r.do(core.TaskAnswered{Task: r.last().Task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: r.last().Task, Outcome: core.OutcomeDone})
 		r.pass(60_000)
+		r.undecided()
 	},
 	core.Cancelled: func(r *rig) {
 		r.submit(toKitchen)

@@ -76,6 +76,8 @@ func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
 		return ReasonUnknownTarget
 	case i < 0:
 		return w.whyClosed(wf, wf.escalation(ev.Escalation))
+	case w.age(ev.Head) != ReasonNone:
+		return w.age(ev.Head)
 	case ev.PlanRevision != wf.Plan.Revision:
 		return ReasonDecisionStale
 	case ev.ExpireMS != 0 && !w.now.Trusted:

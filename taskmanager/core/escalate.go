@@ -63,7 +63,7 @@ type Budget struct {
 
 // The budget of a plan without an experience, and how long its questions stay open. Source: docs/taskmanager.md, escalation.
 const (
-	maxDecisions = 0 // 3 as soon as the link carries the question: one that nobody can hear is not asked
+	maxDecisions = 3
 	maxReplans   = 1
 	decisionMS   = 120_000
 )

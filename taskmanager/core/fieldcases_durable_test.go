@@ -141,6 +141,8 @@ func TestCaseF11_WhatFailedForGoodIsNotRepeated(t *testing.T) {
 			r.accept(ev.Task)
 			r.do(ev)
 		}
+		r.want("step_1", "blocked")
+		r.undecided()
 		r.want("step_1", "failed")
 		r.up("run-2")
 		r.idle()
@@ -162,7 +164,9 @@ func TestCaseF14_ANewPlanRepeatsNothingThatHoldsAlready(t *testing.T) {
 	clean := r.last().Task
 	r.accept(clean)
 	r.do(core.TaskEnded{Task: clean, Outcome: core.OutcomeFailed, Reason: "robot_fault"})
+	r.undecided()
 	r.wantWorkflow(core.WfFailed)
+	r.idle()
 	r.log = nil
 	r.offer("wf_2", "pl_2", plan)
 	for range 4 {

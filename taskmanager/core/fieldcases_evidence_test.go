@@ -55,6 +55,8 @@ func TestA2_UnavailableExecutorNeverSucceeds(t *testing.T) {
 	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setVolume","params":{"level":60}}]`)
 	r.want("step_1", "blocked/executor_unavailable")
 	r.pass(61_000)
+	r.want("step_1", "blocked/executor_unavailable")
+	r.undecided()
 	r.want("step_1", "failed/executor_unavailable")
 	r.wantWorkflow(core.WfFailed)
 	if n := len(r.dispatches()); n != 0 {
@@ -92,7 +94,7 @@ func TestA5_OldMatchingEventClosesNothing(t *testing.T) {
 }
 
 func TestA6_AnEchoOfTheCommandIsNoReading(t *testing.T) {
-	for class, want := range map[catalog.Class]string{catalog.Echo: "timed_out/evidence_timeout", catalog.SamePath: "timed_out/evidence_timeout", catalog.Independent: "completed"} {
+	for class, want := range map[catalog.Class]string{catalog.Echo: "blocked/evidence_timeout", catalog.SamePath: "blocked/evidence_timeout", catalog.Independent: "completed"} {
 		t.Run(string(class), func(t *testing.T) {
 			r := newRig(t)
 			r.elsewhere()
@@ -123,6 +125,7 @@ func TestA7_ARecoveryStepNeedsItsOwnEffect(t *testing.T) {
 	r.do(core.TaskEnded{Task: recovery, Outcome: core.OutcomeDone}) // it ran, and the screen is as it was
 	r.want("step_2", "verifying", "step_3", "pending")
 	r.pass(60_000)
+	r.undecided()
 	r.want("step_2", "timed_out/evidence_timeout", "step_3", "skipped/dependency_failed")
 	if st := r.wf("wf_1").State; st == core.WfCompleted || !st.Terminal() {
 		t.Fatalf("workflow is %s", st)
@@ -168,6 +171,7 @@ func TestA10_SubmittedIsNotDone(t *testing.T) {
 	}
 	r.do(core.TaskEnded{Task: clean, Outcome: core.OutcomeDone})
 	r.pass(60_000)
+	r.undecided()
 	r.want("step_1", "timed_out/evidence_timeout")
 	if res := r.sent(core.MsgResult); len(res) != 1 || res[0].Result.Status != core.WfFailed || res[0].Result.Steps[0].State != core.TimedOut {
 		t.Fatalf("results %+v", res)

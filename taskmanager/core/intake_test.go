@@ -26,7 +26,7 @@ func TestAdmission(t *testing.T) {
 			r.do(ev)
 		}, func(ev *core.PlanSubmitted) { ev.Plan.Revision = 1 }, core.ReasonOutdatedRevision, false},
 		{"a revision of a cancelled plan", func(r *rig) { r.submit(toKitchen); r.do(cancel("wf_1")) }, func(ev *core.PlanSubmitted) { ev.Plan.Revision = 1 }, core.ReasonAfterCancel, false},
-		{"a revision of an ended plan", func(r *rig) { r.submit(toKitchen); r.do(core.TaskAnswered{Task: r.last().Task}) },
+		{"a revision of an ended plan", func(r *rig) { r.submit(toKitchen); r.do(core.TaskAnswered{Task: r.last().Task}); r.undecided() },
 			func(ev *core.PlanSubmitted) { ev.Plan.Revision = 1 }, core.ReasonAlreadyTerminal, false},
 		{"in time", nil, func(ev *core.PlanSubmitted) { ev.ExpireMS = now }, core.ReasonNone, true},
 		{"too late", nil, func(ev *core.PlanSubmitted) { ev.ExpireMS = now - 1 }, core.ReasonExpired, true},

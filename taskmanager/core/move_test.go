@@ -69,6 +69,7 @@ func TestWhatIsNoProof(t *testing.T) {
 			r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
 			r.settleAt("movement.location", "kitchen")
 			r.pass(60_000)
+			r.undecided()
 			r.want("step_1", tc.want)
 			r.wantWorkflow(core.WfFailed)
 		})
@@ -103,7 +104,7 @@ func TestLocationMustBeStable(t *testing.T) {
 		r.read("movement.location", "study")
 		r.pass(400)
 	}
-	r.want("step_1", "timed_out/evidence_timeout")
+	r.want("step_1", "blocked/evidence_timeout")
 }
 
 func TestSatisfiedWithoutMotion(t *testing.T) {
@@ -169,7 +170,7 @@ func TestSilenceIsNoReasonToMoveTwice(t *testing.T) {
 		t.Fatalf("%d dispatches, want 1", n)
 	}
 	r.pass(60_000)
-	r.want("step_1", "failed/outcome_unknown")
+	r.want("step_1", "blocked/outcome_unknown")
 	if count[core.Stop](r) == 0 {
 		t.Fatal("what may still move was not stopped")
 	}
@@ -342,16 +343,16 @@ func TestACallThatNobodyTakesIsTriedForABoundedTime(t *testing.T) {
 	}{
 		{"always busy", func(task core.TaskID) []core.Event {
 			return []core.Event{core.TaskAnswered{Task: task, NotSent: true, Reason: core.ReasonExecutorBusy}}
-		}, 61_000, "failed/executor_busy", 125},
+		}, 61_000, "blocked/executor_busy", 125},
 		{"always lost, and known not to have run", func(task core.TaskID) []core.Event {
 			return []core.Event{core.TaskAnswered{Task: task, Unknown: true}, core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"}}
-		}, 181_000, "failed/outcome_unknown", 370},
+		}, 181_000, "blocked/outcome_unknown", 370},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t)
 			r.elsewhere()
 			r.submit(toKitchen)
-			for end := r.now.Boot + core.Instant(tc.within); r.now.Boot < end && !r.step("step_1").State.Terminal(); {
+			for end := r.now.Boot + core.Instant(tc.within); r.now.Boot < end && r.step("step_1").Fate == nil; {
 				at := r.now.Boot
 				for n := 0; r.step("step_1").State == core.Dispatching; n++ {
 					if n > 2 {

@@ -47,6 +47,8 @@ func TestFailedStepReleasesNobody(t *testing.T) {
 	task := r.last().Task
 	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
 	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "blocked_path"})
+	r.want("step_1", "blocked/blocked_path", "step_2", "pending", "step_3", "pending")
+	r.undecided()
 	r.want("step_1", "failed/blocked_path", "step_2", "skipped/dependency_failed", "step_3", "skipped/dependency_failed")
 	r.wantWorkflow(core.WfFailed)
 	if len(r.dispatches()) != 1 {
@@ -110,7 +112,13 @@ func TestSubmittedDependantIsRevoked(t *testing.T) {
 	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
 	r.want("step_2", "waiting")
 	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "robot_fault"})
+	r.pass(60_000) // its delay is over, and what it waited for is undone
+	r.want("step_2", "queued")
+	r.undecided()
 	r.want("step_2", "skipped/dependency_failed")
+	if n := len(r.dispatches()); n != 1 {
+		t.Fatalf("%d dispatches", n)
+	}
 }
 
 func TestWaitEventMissing(t *testing.T) {
@@ -120,6 +128,8 @@ func TestWaitEventMissing(t *testing.T) {
 	task := r.last().Task
 	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
 	r.event("cleaning.started", task, nil)
+	r.want("step_1", "completed", "step_2", "blocked/wait_event_missing")
+	r.undecided()
 	r.want("step_1", "completed", "step_2", "skipped/wait_event_missing")
 	r.wantWorkflow(core.WfFailed)
 }
@@ -174,6 +184,8 @@ func TestWhenHasThreeAnswers(t *testing.T) {
 			r.wantWorkflow(tc.end)
 			if tc.name == "no reading" {
 				r.pass(21_000)
+				r.want("step_2", "blocked/context_missing")
+				r.undecided()
 				r.want("step_2", "failed/context_missing")
 			}
 		})
@@ -195,6 +207,7 @@ func TestGuardOfTheBattery(t *testing.T) {
 	r.submit(toKitchen)
 	r.want("step_1", "blocked/context_stale")
 	r.pass(61_000)
+	r.undecided()
 	r.want("step_1", "failed/context_stale")
 }
 
@@ -212,12 +225,12 @@ func TestOneAttemptAResource(t *testing.T) {
 	if ans := r.offer("wf_3", "pl_3", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"},"executionMode":"immediate"}]`); !ans.Accepted {
 		t.Fatalf("refused: %+v", ans)
 	}
-	if st := r.stepOf("wf_3", "step_1"); st.State != core.Failed || st.Reason != core.ReasonResourceBusy {
+	if st := r.stepOf("wf_3", "step_1"); st.State != core.Blocked || st.Fate == nil || st.Reason != core.ReasonResourceBusy {
 		t.Fatalf("immediate move is %s/%s", st.State, st.Reason)
 	}
 	r.do(core.TaskAnswered{Task: first, Accepted: true, Instance: "run-1"})
 	r.pass(200_000) // it times out, and its wheels may still turn
-	r.want("step_1", "timed_out/step_timeout")
+	r.want("step_1", "blocked/step_timeout")
 	r.read("battery.level", 80.0)
 	r.read("movement.location", "study")
 	r.read("movement.is_moving", true) // nothing but the first task is in the way of the second
@@ -241,7 +254,7 @@ func TestOutputBecomesParameter(t *testing.T) {
 	for _, tc := range []struct {
 		level any
 		want  string
-	}{{40.0, "queued"}, {"full", "failed/input_invalid"}, {400.0, "failed/input_invalid"}} {
+	}{{40.0, "queued"}, {"full", "blocked/input_invalid"}, {400.0, "blocked/input_invalid"}} {
 		r := newRig(t)
 		r.submit(plan)
 		task := r.last().Task
@@ -327,7 +340,7 @@ func TestInputsTooLargeForAMessage(t *testing.T) {
 	 {"cloud_step_id":"step_2","execution_target":"cloud","skill":"rest_guidance","depends_on":["step_1"],"input_from":{"text":"news.text"}}]`)
 	due := r.sent(core.MsgStepDue)
 	r.do(core.StepResult{Head: core.Head{Msg: "m1"}, Step: "step_1", Task: due[0].Task, Done: true, Output: core.Values{"text": strings.Repeat("x", 9000)}})
-	r.want("step_1", "completed", "step_2", "failed/input_invalid")
+	r.want("step_1", "completed", "step_2", "blocked/input_invalid")
 	if n := len(r.sent(core.MsgStepDue)); n != 1 {
 		t.Fatalf("%d step_due, want the first alone", n)
 	}

@@ -28,7 +28,7 @@ func TestRestartAsksBeforeItRepeats(t *testing.T) {
 		}, "completed", 1},
 		{"it failed meanwhile", func(task core.TaskID) core.TaskStatus {
 			return core.TaskStatus{Task: task, Known: core.KnownEnded, Ended: &core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "blocked_path"}}
-		}, "failed/blocked_path", 1},
+		}, "blocked/blocked_path", 1},
 		{"it never ran", func(task core.TaskID) core.TaskStatus {
 			return core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"}
 		}, "dispatching", 2},
@@ -252,6 +252,8 @@ func TestLostTaskWithoutASensorIsGivenUpWithItsService(t *testing.T) {
 	task := r.last().Task
 	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
 	r.pass(20_000)
+	r.want("step_1", "blocked")
+	r.undecided()
 	r.want("step_1", "timed_out")
 	r.up("run-2")
 	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-2"})

@@ -52,6 +52,7 @@ func TestRetryEnds(t *testing.T) {
 		r.want("step_1", "dispatching")
 	}
 	r.busy()
+	r.undecided()
 	r.want("step_1", "failed/executor_busy", "step_2", "skipped/dependency_failed")
 	r.pass(600_000)
 	if n := len(r.dispatches()); n != 3 {
@@ -65,8 +66,8 @@ func TestWhatIsNotRetried(t *testing.T) {
 		end  core.TaskEnded
 		want string
 	}{
-		{"a permanent reason", core.TaskEnded{Outcome: core.OutcomeFailed, Reason: "robot_fault"}, "failed/robot_fault"},
-		{"it was stopped from outside", core.TaskEnded{Outcome: core.OutcomeCancelled}, "failed/external_stop"},
+		{"a permanent reason", core.TaskEnded{Outcome: core.OutcomeFailed, Reason: "robot_fault"}, "blocked/robot_fault"},
+		{"it was stopped from outside", core.TaskEnded{Outcome: core.OutcomeCancelled}, "blocked/external_stop"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t)
