@@ -154,7 +154,7 @@ func yes(is bool) string {
 // atIntake are the reasons with which the core refuses what was read and checked.
 var atIntake = []core.Reason{core.ReasonExpired, core.ReasonClockUntrusted, core.ReasonWrongEpoch, core.ReasonStorageError, core.ReasonLimit, core.ReasonSameRevision,
 	core.ReasonOutdatedRevision, core.ReasonAfterCancel, core.ReasonAlreadyTerminal, core.ReasonCancelledBefore, core.ReasonIDReused, core.ReasonSuperseded, core.ReasonUnknownTarget,
-	core.ReasonStale, core.ReasonUnsupported}
+	core.ReasonStale, core.ReasonDecisionStale, core.ReasonNotAllowed, core.ReasonUnsupported}
 
 func intakeTable() string {
 	var b strings.Builder

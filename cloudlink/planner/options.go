@@ -41,6 +41,10 @@ type Options struct {
 	// only the shape is checked here, the rest by the device.
 	Check func(wire.Plan, []wire.Room) []wire.Fault
 
+	// Decide answers a question of a device; false: not at all, so that the device takes its default. It is called while the question
+	// is being kept, and must be quick. Nil: by the policy table.
+	Decide func(Asked) (wire.Decision, bool)
+
 	// Dial opens the byte stream to the broker; called once per connection.
 	Dial     func(context.Context) (net.Conn, error)
 	ClientID string // default "plannerd-" and a new id; two clients with one id kick each other out

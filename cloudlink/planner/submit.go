@@ -69,6 +69,9 @@ func (s *Server) queue(tx *store.Tx, env wire.Envelope, expires int64) error {
 	if env.Plan != nil {
 		row.Revision = env.Plan.Workflow.Revision
 	}
+	if env.Decision != nil && env.Decision.Plan != nil {
+		row.Revision = env.Decision.Plan.Workflow.Revision
+	}
 	return tx.AddDown(row)
 }
 

@@ -27,8 +27,10 @@ type workflowView struct {
 	Controls    []downView      `json:"controls"`
 	Result      json.RawMessage `json:"result,omitempty"` // with steps, evidence and counters, as the device sent it
 	CloudSteps  []cloudStep     `json:"cloud_steps"`
-	Uplink      uplink          `json:"uplink"`
-	ModelCalls  int64           `json:"model_calls"`
+
+	Escalations []escalationView `json:"escalations"` // what the device asked, and what it was answered
+	Uplink      uplink           `json:"uplink"`
+	ModelCalls  int64            `json:"model_calls"`
 }
 
 // downView is one message to the device and its answer.
@@ -92,11 +94,14 @@ func (s *Server) viewWorkflow(tx *store.Tx, id string) (workflowView, error) {
 	}
 	v := workflowView{WorkflowID: w.ID, PlanID: w.PlanID, DeviceID: w.DeviceID, TurnID: w.TurnID, CreatedAt: stampMS(w.CreatedAt),
 		Link: linkOf(tx, w.DeviceID), Status: w.Status, ClosedAt: stampMS(w.ResultAt), Result: w.Result,
-		Submissions: []downView{}, Controls: []downView{}, CloudSteps: []cloudStep{}}
+		Submissions: []downView{}, Controls: []downView{}, CloudSteps: []cloudStep{}, Escalations: []escalationView{}}
 	if err := v.addDown(tx); err != nil {
 		return v, err
 	}
 	if err := v.addUplink(tx, s.opt.AllowJSON); err != nil {
+		return v, err
+	}
+	if err := v.addEscalations(s, tx); err != nil {
 		return v, err
 	}
 	return v, v.addModelCalls(tx)
@@ -111,6 +116,9 @@ func (v *workflowView) addDown(tx *store.Tx) error {
 	}
 	var shown *store.Down
 	for _, row := range rows {
+		if row.Type == string(wire.TypeDecision) {
+			continue // beside its question
+		}
 		if row.Type != string(wire.TypePlan) {
 			v.Controls = append(v.Controls, viewDown(row))
 			continue
@@ -122,6 +130,11 @@ func (v *workflowView) addDown(tx *store.Tx) error {
 	}
 	if shown != nil {
 		v.Revision, v.Submission, v.ReasonCode = shown.Revision, shown.State, shown.ReasonCode
+	}
+	for _, row := range rows {
+		if row.Type == string(wire.TypeDecision) && row.State == store.Accepted {
+			v.Revision = max(v.Revision, row.Revision) // a decision that carried a plan was a revision too
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -144,11 +145,16 @@ func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Actio
 // and either nothing ran or the catalog lets it be sent again. An attempt that is still being stopped is waited for.
 func (w *work) mayRedo(wf *Workflow, i int, reason Reason) bool {
 	info := InfoOf(reason)
-	if info.Class == Safety || info.Class == User || reason == ReasonInputInvalid {
+	if info.Class == Safety || info.Class == User || reason == ReasonInputInvalid || outputMissing(reason, wf.Steps[i].Detail) {
 		return false
 	}
 	a := wf.attempt(wf.Steps[i].Task)
 	return a == nil || a.Cloud || a.NotRun || wf.facts(i).Redo != catalog.RedoNever
+}
+
+// outputMissing: what an ended step has not given it will never give; only values of the context may still come.
+func outputMissing(reason Reason, ref string) bool {
+	return reason == ReasonContextMissing && !strings.HasPrefix(ref, "ctx.")
 }
 
 // substitutes names other operations that can bring about an effect that the step still owes.

@@ -33,7 +33,8 @@ type cloud struct {
 }
 
 // startCloud runs the endpoint as the program plannerd joins it.
-func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dial func(context.Context) (net.Conn, error), newID func() string, log zerolog.Logger) (*cloud, error) {
+func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dial func(context.Context) (net.Conn, error), newID func() string,
+	decide func(planner.Asked) (wire.Decision, bool), log zerolog.Logger) (*cloud, error) {
 	st, err := planstore.Open(context.Background(), filepath.Join(dir, "planner.db"))
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 	front := newDoor()
 	server, err := planner.New(planner.Options{
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
-		Dial: dial, Store: st, HTTP: front, NewID: newID, Log: log,
+		Dial: dial, Store: st, HTTP: front, NewID: newID, Decide: decide, Log: log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

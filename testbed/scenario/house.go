@@ -37,6 +37,8 @@ type house struct {
 	mark     int             // entries of the robot's log at the last stimulus
 	done     []time.Duration // when each stimulus was given, on the robot's clock
 
+	answers answers // of the planner to the device's questions
+
 	facts []Fact // what was answered to what was said and handed in
 	named []core.WorkflowID
 }
@@ -50,7 +52,7 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	h.broker, h.log, h.gone = broker.New(), &robotLog{news: make(chan struct{}, 1)}, make(chan error, 1)
 	h.witness = h.broker.Subscribe("deviceagent/v1/#")
 	side := func(name string) zerolog.Logger { return log.With().Str("side", name).Logger() }
-	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, side("cloud")); err != nil {
+	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, side("cloud")); err != nil {
 		return err
 	}
 	h.device = &device{dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}

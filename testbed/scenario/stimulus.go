@@ -61,6 +61,8 @@ var verbs = map[string]func(h *house, arg string) error{
 	"cancel":  (*house).cancel,
 	"link":    (*house).setLink,
 	"disk":    (*house).setDisk,
+	"planner": (*house).setPlanner,
+	"decide":  (*house).decide,
 	"restart": func(h *house, arg string) error { return h.restart(arg, false) },
 	"reboot":  func(h *house, arg string) error { return h.restart(arg, true) },
 	"robot":   func(h *house, arg string) error { return h.robot.Command(arg) },

@@ -64,6 +64,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
 	add(robotFacts(log, h.start.Sub(h.born), h.done))
 	add(acks(msgs))
+	add(h.questions(msgs))
 	results, cost := h.results(msgs)
 	work, err := h.work(results)
 	if err != nil {

@@ -58,6 +58,11 @@ func (h *house) name(id string) {
 	}
 }
 
+// numberOf is the name of a workflow in a scenario.
+func (h *house) numberOf(id string) string {
+	return fmt.Sprintf("w%d", slices.Index(h.named, core.WorkflowID(id))+1)
+}
+
 // plan hands a raw plan to the planner's endpoint; checked: the endpoint judges it, else only the device does.
 func (h *house) plan(body string, checked bool) error {
 	var a struct {
