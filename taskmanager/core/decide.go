@@ -104,7 +104,7 @@ func (w *work) whyClosed(wf *Workflow, e *Escalation) Reason {
 // decide carries out what was chosen.
 func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
 	if ev.Action.replans() {
-		w.replan(ev, wf, i, ans)
+		w.replan(ev, wf, ans)
 		return
 	}
 	w.closeEscalation(wf, i, EscDecided, ReasonNone, ev.Action)
@@ -115,9 +115,30 @@ func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
 	w.takeFate(wf, i, "")
 }
 
-// replan hands the new revision to its door. Its faults refuse the decision and leave the question open.
-func (w *work) replan(_ DecisionReceived, _ *Workflow, _ int, ans *Answer) {
-	ans.Reason = ReasonUnsupported
+// replan hands the new revision to its door, which closes the questions of the workflow. Its faults refuse the decision and leave the
+// question open: nothing is changed then, and nothing spent.
+func (w *work) replan(ev DecisionReceived, wf *Workflow, ans *Answer) {
+	if len(ev.Faults) > 0 || ev.Plan == nil {
+		ans.Faults = ev.Faults
+		if ans.Reason = ReasonUnsupported; len(ev.Faults) > 0 {
+			ans.Reason = ev.Faults[0].Reason
+		}
+		return
+	}
+	next := *ev.Plan
+	next.Local = wf.Plan.Local
+	reason, faults := w.revise(wf, &next, ev.Hash)
+	for _, f := range faults {
+		f.Path = "plan." + f.Path
+		ans.Faults = append(ans.Faults, f)
+	}
+	if ans.Reason = reason; reason != ReasonNone {
+		return
+	}
+	wf.Escalations = slices.Clone(wf.Escalations)
+	e := wf.escalation(ev.Escalation)
+	e.State, e.Why, e.Action = EscDecided, ReasonNone, ev.Action
+	ans.State, ans.Stopping = string(wf.State), held(wf)
 }
 
 // retryAsked gives an exhausted step one more attempt. What the old one had dispatched has to have ended first: until then the step

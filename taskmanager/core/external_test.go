@@ -80,6 +80,8 @@ func TestImmediateIsRefusedWhileSomethingElseMoves(t *testing.T) {
 	r.elsewhere()
 	r.push()
 	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"},"executionMode":"immediate"}]`)
+	r.want("step_1", "blocked/resource_busy")
+	r.undecided()
 	r.want("step_1", "failed/resource_busy")
 }
 
@@ -123,7 +125,7 @@ func TestAPersonsStopOfATaskIsNotFought(t *testing.T) {
 		r.do(core.TaskAnswered{Task: how.Task, Accepted: true, Instance: "run-1"})
 		r.push()
 		r.do(how)
-		r.want("step_1", "failed/external_stop")
+		r.want("step_1", "blocked/external_stop")
 		r.pass(600_000)
 		if n := len(r.dispatches()); n != 1 {
 			t.Errorf("%v: sent again against the person: %d dispatches", how.Outcome, n)

@@ -83,7 +83,7 @@ func TestOverdue(t *testing.T) {
 		{"run by default", "", hourMS, "dispatching", core.WfActive},
 		{"run", `,"on_overdue":"run"`, hourMS, "dispatching", core.WfActive},
 		{"skip", `,"on_overdue":"skip"`, hourMS, "skipped/overdue_skipped", core.WfExpired},
-		{"fail", `,"on_overdue":"fail"`, hourMS, "failed/overdue", core.WfFailed},
+		{"fail", `,"on_overdue":"fail"`, hourMS, "blocked/overdue", core.WfQueued},
 		{"skip, within the grace", `,"on_overdue":"skip"`, 60_000, "dispatching", core.WfActive},
 		{"skip, just over it", `,"on_overdue":"skip"`, 60_001, "skipped/overdue_skipped", core.WfExpired},
 	} {
@@ -122,7 +122,7 @@ func (r *rig) off(ms int64, trusted bool) {
 }
 
 func TestD2_ADelayThatEndedWhileTheDeviceWasOff(t *testing.T) {
-	for policy, want := range map[string]string{"run": "dispatching", "skip": "skipped/overdue_skipped", "fail": "failed/overdue"} {
+	for policy, want := range map[string]string{"run": "dispatching", "skip": "skipped/overdue_skipped", "fail": "blocked/overdue"} {
 		t.Run(policy, func(t *testing.T) {
 			r := newRig(t)
 			r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","delay_ms":600000,"on_overdue":"` + policy + `"}]`)
