@@ -209,7 +209,6 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 		{"anchor_event", "plan", planBody("", step(`"anchor_event":"x"`))},
 		{"anchor_seen_at", "plan", planBody("", step(`"anchor_seen_at":"x"`))},
 		{"anchor_timeout_ms", "plan", planBody("", step(`"anchor_timeout_ms":1`))},
-		{"maintain", "plan", planBody("", step(`"required_effects":[{"effect_id":"air_quality_reported","kind":"maintain"}]`))},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},
 		{"set_tier", "control", `{"verb":"set_tier","scope":"all"}`}, {"disable_experience", "control", `{"verb":"disable_experience","scope":"all"}`},
 	} {

@@ -17,6 +17,7 @@ func (k *checker) effects(s *core.StepSpec, r *wire.Request, op catalog.Operatio
 		k.here("taskMethod", ReasonEffectNoProvider, "%s moves the body and nothing would prove that it is done", s.Method)
 	}
 	if s.Named = len(r.RequiredEffects) > 0; !s.Named {
+		k.onlyKept(s.Effects)
 		return
 	}
 	s.Effects = nil
@@ -29,10 +30,13 @@ func (k *checker) effects(s *core.StepSpec, r *wire.Request, op catalog.Operatio
 			k.here(path, ReasonUnknownEffect, "%q is no effect of this catalog", e.EffectID)
 		case !slices.Contains(provided, id):
 			k.here(path, ReasonEffectNoProvider, "%s does not bring about %s with these arguments", s.Method, e.EffectID)
-		case e.Kind == "maintain":
-			k.here(path+".kind", core.ReasonUnsupported, "this agent keeps no maintain effects yet")
-		case !slices.Contains(s.Effects, id):
+		case slices.Contains(s.Effects, id):
+			if e.Kind == kindMaintain {
+				k.here(path, wire.ReasonBadValue, "%s is named twice", id)
+			}
+		default:
 			s.Effects = append(s.Effects, id)
+			k.keep(s, path, id, e)
 		}
 	}
 }

@@ -18,6 +18,14 @@ const (
 	power = `{"cloud_step_id":"b","taskMethod":"getBatteryStatus","output_key":"power"}`
 )
 
+// kept is a cleaning that has to go on until something.
+func kept(until string) string {
+	if until != "" {
+		until = `,"until":"` + until + `"`
+	}
+	return `{"cloud_step_id":"a","taskMethod":"startBasicAirClear","required_effects":[{"effect_id":"air_cleaning_active","kind":"maintain"` + until + `}]}`
+}
+
 // refusedPlans says of each plan all that is wrong with it, in order. "§N" stands for device_task_requests[N].
 var refusedPlans = []struct {
 	name, head, requests, want string
@@ -104,7 +112,16 @@ var refusedPlans = []struct {
 	{"unknown effect", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","required_effects":["peace"]}`, "§0.required_effects[0] unknown_effect"},
 	{"effect of another operation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","required_effects":["station_docked"]}`, "§0.required_effects[0] effect_not_provided"},
 	{"effect of another variant", "", `{"cloud_step_id":"a","taskMethod":"setScreen","params":{"brightness":90},"required_effects":["reduced_visual_stimulation"]}`, "§0.required_effects[0] effect_not_provided"},
-	{"effect to maintain", "", `{"cloud_step_id":"a","taskMethod":"startBasicAirClear","required_effects":[{"effect_id":"air_cleaning_active","kind":"maintain","until":"x"}]}`, "§0.required_effects[0].kind unsupported"},
+	{"kept until nothing that is known", "", kept("x"), "§0.required_effects[0].until unknown_step"},
+	{"kept, and nobody says until when", "", kept(""), "§0.required_effects[0].until missing_field"},
+	{"kept until its own step", "", kept("a"), "§0.required_effects[0].until bad_value"},
+	{"kept until its opposite", `"deadline_ms":60000`, kept("cleaning.stopped"), "§0.required_effects[0].until bad_value"},
+	{"kept until an event that may never come", "", kept("voice.session_ended"), "workflow.deadline_ms missing_field"},
+	{"kept until a step that comes before", "", `{"cloud_step_id":"b","taskMethod":"getBatteryStatus"},` + strings.Replace(kept("b"), `"cloud_step_id":"a"`, `"cloud_step_id":"a","depends_on":["b"]`, 1),
+		"§1.required_effects[0].until bad_value"},
+	{"kept twice", "", strings.Replace(kept("b"), `"required_effects":[`, `"required_effects":["air_cleaning_active",`, 1) + `,` + power, "§0.required_effects[1] bad_value"},
+	{"kept, and nothing tells that it holds", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","required_effects":[{"effect_id":"air_quality_reported","kind":"maintain","until":"b"}]},` + power,
+		"§0.required_effects[0].kind bad_value"},
 
 	{"output_key with a dot", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","output_key":"air.state"}`, "§0.output_key bad_value"},
 	{"output_key ctx", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","output_key":"ctx"}`, "§0.output_key bad_value"},

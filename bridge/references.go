@@ -36,6 +36,7 @@ func (k *checker) outputKey(i int, key core.OutputKey) {
 // references checks what a step takes from others: inputs and the references of its condition.
 func (k *checker) references(i int, r *wire.Request) {
 	s := &k.plan.Steps[i]
+	k.keptUntil(i, r)
 	if s.When == nil && r.InputFrom == nil {
 		return
 	}

@@ -305,6 +305,10 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 	switch {
 	case i < 0:
 		ans.Reason = ReasonUnknownTarget
+	case wf.Steps[i].keeping():
+		w.endKeeps(wf, i, ReasonUserCancelled)
+		w.progress(wf)
+		ans.Accepted, ans.State = true, string(wf.Steps[i].State)
 	case wf.Steps[i].State.Terminal():
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(wf.Steps[i].State)
 	default:

@@ -55,6 +55,13 @@ func contentOf(p *Plan, i int) string {
 			c.text("effect", string(id))
 		}
 	}
+	for _, k := range slices.SortedFunc(slices.Values(s.Keeps), func(a, b Keep) int { return strings.Compare(string(a.Effect), string(b.Effect)) }) {
+		until := "event " + string(k.Event)
+		if k.Step > 0 {
+			until = "step " + string(p.Steps[k.Step-1].ID)
+		}
+		c.text("keep "+string(k.Effect), until)
+	}
 	return c.sum()
 }
 

@@ -43,6 +43,7 @@ func (w *work) contextRead(ev ContextRead) {
 	for _, r := range w.listening() {
 		w.look(r)
 	}
+	w.readKept()
 	w.freed = w.freed || w.anyWants()
 }
 

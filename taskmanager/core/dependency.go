@@ -27,8 +27,9 @@ func (w *work) dependencies(wf *Workflow, i int) (met bool, never Reason) {
 }
 
 func dependency(spec *StepSpec, st *Step, on On) (met bool, never Reason) {
-	success := st.State == Completed || st.State == Satisfied || st.State == Skipped && st.Reason == ReasonConditionFalse
-	failure := st.State == Failed || st.State == TimedOut
+	lost := st.lost() != ReasonNone // what it had brought about did not last as long as it had to
+	success := (st.State == Completed || st.State == Satisfied) && !lost || st.State == Skipped && st.Reason == ReasonConditionFalse
+	failure := st.State == Failed || st.State == TimedOut || lost
 	switch on {
 	case OnFailure:
 		if failure || !st.State.Terminal() {

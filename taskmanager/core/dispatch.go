@@ -23,6 +23,7 @@ func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog
 	} else {
 		w.ch.Outputs = append(w.ch.Outputs, out)
 	}
+	w.userTouches(wf, i)
 	if len(spec.Stops) > 0 {
 		w.stopUsers(spec.Stops, wf.Plan.Workflow, ReasonUserCancelled)
 	}

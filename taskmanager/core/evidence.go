@@ -82,6 +82,7 @@ func (w *work) observed(ev Observed) {
 	for _, r := range w.listening() {
 		w.weigh(r, ev, false)
 	}
+	w.observedKept(ev)
 }
 
 // weigh holds one event against one attempt: proof, opposite, or release of its dependants.

@@ -126,6 +126,7 @@ type StepSpec struct {
 	Stops     []catalog.ResourceID `json:"stops,omitempty"`
 	Effects   []catalog.EffectID   `json:"effects,omitempty"`
 	Named     bool                 `json:"named,omitempty"` // the plan itself named the effects
+	Keeps     []Keep               `json:"keeps,omitempty"` // which of them have to hold on, and until when
 	MovesBody bool                 `json:"moves_body,omitempty"`
 
 	Content string `json:"content,omitempty"` // hash of what the plan said, where a revision has taken a part of that away

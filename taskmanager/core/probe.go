@@ -134,6 +134,7 @@ func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
 		e.Class = weaker(w.cat.Events[e.Event].Class, e.Class)
 		at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task })
 		w.weigh(ref{id, at}, e, true)
+		w.observedKept(e)
 	}
 	end := TaskEnded{Task: task, Outcome: OutcomeFailed, Reason: ReasonExecutorFailed}
 	if ev.Ended != nil {

@@ -63,7 +63,7 @@ func (w *work) finish() Change {
 	w.ch.device = w.dev
 	for _, id := range w.ids {
 		wf := w.wfs[id]
-		wf.wake, wf.wall, wf.wants = wf.nextWake(), wf.nextWall(), wf.hasWants()
+		wf.wake, wf.wall, wf.wants, wf.keeps = wf.nextWake(), wf.nextWall(), wf.hasWants(), wf.hasKeeps()
 		w.ch.Workflows = append(w.ch.Workflows, wf)
 	}
 	if len(w.ch.Outputs) > 0 || len(w.ch.Outbox) > 0 {
@@ -177,6 +177,8 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 			a.next = w.now.Boot + idleMS // it was asked for on behalf of the step; nobody else would
 		}
 		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0
+		w.keepFrom(wf, i)
+		w.keptUntil(wf, i)
 	}
 	w.progress(wf)
 }

@@ -26,6 +26,12 @@ func (w *work) started(ev Started) {
 		if shift != 0 {
 			wf.rebase(shift)
 		}
+		for i := range wf.Steps {
+			if wf.Steps[i].keeping() {
+				wf.Steps[i].recheck = 0
+				w.lookSoon(wf, i)
+			}
+		}
 		for k := range wf.Attempts {
 			if a := &wf.Attempts[k]; a.holds() && !a.Cloud {
 				w.lose(wf, a)
@@ -111,6 +117,7 @@ func (wf *Workflow) rebase(by Instant) {
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended, &st.Added)
+		st.rebaseKept(by)
 		st.recheck, st.dirty = 0, true
 	}
 	for i := range wf.Attempts {

@@ -46,8 +46,10 @@ func (w *work) revise(wf *Workflow, p *Plan, hash string) (Reason, []Fault) {
 	for _, id := range p.CancelSteps {
 		if i := wf.Plan.Lookup(id); i >= 0 {
 			w.cancelStep(wf, i, ReasonSuperseded)
+			w.endKeeps(wf, i, ReasonSuperseded)
 		}
 	}
+	w.keptForGone(wf)
 	w.progress(wf)
 	w.touched, w.freed, w.ch.Must = true, true, true
 	return ReasonNone, nil
@@ -143,8 +145,8 @@ func (m *merger) add(from *Plan, i int, st Step) {
 	m.steps, m.from = append(m.steps, st), append(m.from, from)
 }
 
-// join leads all references to the places in the merged plan. Only a step that has ended can have one that leads nowhere any more: it
-// was skipped or stopped before all that it waited for had begun.
+// join leads all references to the places in the merged plan. Only a step that has ended can wait for one that is not there any more: it
+// was skipped or stopped before all that it waited for had begun. One that has begun can be kept until one that is not.
 func (m *merger) join() {
 	for i := range m.next.Steps {
 		s, from := &m.next.Steps[i], m.from[i]
@@ -162,6 +164,17 @@ func (m *merger) join() {
 			if s.Anchor = 0; ok {
 				s.Anchor = at + 1
 			}
+		}
+		s.Keeps = slices.Clone(s.Keeps)
+		for k, keep := range s.Keeps {
+			if keep.Step == 0 {
+				continue
+			}
+			at, ok := m.at[from.Steps[keep.Step-1].ID]
+			if s.Keeps[k].Step = 0; ok {
+				s.Keeps[k].Step = at + 1
+			}
+			whole = whole && ok
 		}
 		if !whole {
 			s.Content = contentOf(from, from.Lookup(s.ID))

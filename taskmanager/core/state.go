@@ -71,6 +71,7 @@ type Workflow struct {
 	wake  Instant // the earliest moment at which time moves something here; 0: none
 	wall  int64   // the earliest moment of the wall clock that a step waits for, Unix ms; 0: none
 	wants bool    // a step waits for a resource, a service or the context
+	keeps bool    // see hasKeeps
 	held  bool    // somebody holds it: see isHeld
 	dirty bool    // the head row differs from the stored one
 	isNew bool
@@ -112,6 +113,7 @@ type Effect struct {
 	ID       catalog.EffectID `json:"id,omitempty"`
 	State    EffectState      `json:"state"`
 	Evidence []Evidence       `json:"evidence,omitempty"`
+	Kept     *Kept            `json:"kept,omitempty"` // where it has to be kept; replaced, never written in place
 }
 
 // Evidence is one thing that was accepted as proof, or, where Against is set, as its opposite.
@@ -257,7 +259,7 @@ func (s *State) put(wf *Workflow) {
 		}
 	}
 	wf.dirty, wf.isNew, wf.newer = false, false, false
-	wf.wake, wf.wall, wf.wants = wf.nextWake(), wf.nextWall(), wf.hasWants()
+	wf.wake, wf.wall, wf.wants, wf.keeps = wf.nextWake(), wf.nextWall(), wf.hasWants(), wf.hasKeeps()
 	s.Workflows[id] = wf
 	s.rank(wf)
 }
@@ -320,6 +322,8 @@ func (wf *Workflow) nextWake() Instant {
 			if !wf.Steps[i].State.Terminal() {
 				early(wf.Steps[i].Due)
 				early(wf.Steps[i].recheck)
+			} else if len(wf.Plan.Steps[i].Keeps) > 0 {
+				early(wf.Steps[i].nextKept())
 			}
 		}
 	}

@@ -114,4 +114,5 @@ const (
 	EffectObserved     EffectState = "observed"     // terminal evidence accepted
 	EffectContradicted EffectState = "contradicted" // the opposite was observed
 	EffectExpired      EffectState = "expired"      // no evidence in time
+	EffectWaived       EffectState = "waived"       // a person has given up an effect that was to be kept
 )

@@ -237,6 +237,7 @@ func (w *work) abortRest(wf *Workflow) {
 	for j := range wf.Steps {
 		w.cancelStep(wf, j, ReasonAborted)
 	}
+	w.endKeeps(wf, -1, ReasonAborted)
 }
 
 // executorUp: a service is there, or there anew. Of what it had in hand it is asked how it stands before anything is repeated.

@@ -25,6 +25,9 @@ func (w *work) dueIn(wf *Workflow) {
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		if st.State.Terminal() {
+			if st.keeping() {
+				w.keptDue(wf, i)
+			}
 			continue
 		}
 		if st.recheck != 0 && st.recheck <= now {

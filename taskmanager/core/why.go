@@ -46,7 +46,7 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 	case Cancelling:
 		facts = []Fact{{Kind: "stop", Ref: string(st.Task), Text: "stop was called and nothing has confirmed it yet"}}
 	default:
-		return []Fact{{Kind: "end", Text: endText(st)}}
+		return append([]Fact{{Kind: "end", Text: endText(st)}}, w.whyKept(wf, i)...)
 	}
 	if len(facts) == 0 {
 		facts = []Fact{{Kind: "time", Text: "it is about to be looked at"}}

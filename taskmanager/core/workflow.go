@@ -5,6 +5,9 @@ import "slices"
 // progress derives the state of a workflow from its steps. Nothing else sets it.
 func (w *work) progress(wf *Workflow) {
 	wf.held = w.isHeld(wf)
+	if wf.Cancel != ReasonNone {
+		w.endKeeps(wf, -1, wf.Cancel)
+	}
 	to := deriveState(wf)
 	if to == wf.State {
 		return
@@ -25,12 +28,12 @@ var Derivations = []struct {
 	{WfCancelling, "a cancel was asked for and a step has not ended", func(wf *Workflow) bool { return !ended(wf) && wf.Cancel != ReasonNone }},
 	{WfHeld, "somebody holds it (a hold of everything: once it has begun), and none of its tasks is under way but paused ones", func(wf *Workflow) bool { return !ended(wf) && wf.held && resting(wf) }},
 	{WfQueued, "no step was dispatched yet", func(wf *Workflow) bool { return !ended(wf) && !started(wf) }},
-	{WfActive, "a step has not ended", func(wf *Workflow) bool { return !ended(wf) }},
+	{WfActive, "a step has not ended, or an effect is still to be kept", func(wf *Workflow) bool { return !ended(wf) }},
 	{WfExpired, "the deadline of the plan has passed", func(wf *Workflow) bool { return wf.Cancel == ReasonDeadlineExceeded }},
 	{WfCancelled, "it was cancelled before its last step ended", func(wf *Workflow) bool { return wf.Cancel != ReasonNone }},
-	{WfFailed, "a step failed under on_failure escalate or abort, or a dependency could not be met", func(wf *Workflow) bool { return hardFailure(wf) }},
-	{WfPartial, "a step failed under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
-	{WfFailed, "a step failed under on_failure continue, none completed", func(wf *Workflow) bool { return anyFailed(wf) }},
+	{WfFailed, "a step failed or lost an effect under on_failure escalate or abort, or a dependency could not be met", func(wf *Workflow) bool { return hardFailure(wf) }},
+	{WfPartial, "a step failed or lost an effect under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
+	{WfFailed, "a step failed or lost an effect under on_failure continue, none completed", func(wf *Workflow) bool { return anyFailed(wf) }},
 	{WfCancelled, "a step was cancelled on its own, and not by a revision", func(wf *Workflow) bool { return anyIn(wf, Cancelled) }},
 	{WfPartial, "the moment of a step passed and it was left out, another completed", func(wf *Workflow) bool { return overdue(wf) && anySuccess(wf) }},
 	{WfExpired, "the moment of a step passed and it was left out, none completed", func(wf *Workflow) bool { return overdue(wf) }},
@@ -47,7 +50,7 @@ func deriveState(wf *Workflow) WorkflowState {
 }
 
 func ended(wf *Workflow) bool {
-	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() })
+	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() || s.keeping() })
 }
 
 func started(wf *Workflow) bool {
@@ -63,15 +66,25 @@ func overdue(wf *Workflow) bool {
 	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return s.State == Skipped && s.Reason == ReasonOverdueSkipped })
 }
 
-func anyFailed(wf *Workflow) bool  { return anyIn(wf, Failed, TimedOut) }
-func anySuccess(wf *Workflow) bool { return anyIn(wf, Completed, Satisfied) }
+// failed says whether a step did not bring about what it should have, or did not keep it.
+func (st *Step) failed() bool {
+	return !st.superseded() && (st.State == Failed || st.State == TimedOut || st.lost() != ReasonNone)
+}
+
+func anyFailed(wf *Workflow) bool {
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return s.failed() })
+}
+
+func anySuccess(wf *Workflow) bool {
+	return slices.ContainsFunc(wf.Steps, func(s Step) bool { return (s.State == Completed || s.State == Satisfied) && !s.failed() })
+}
 
 // hardFailure: a failure that the plan did not allow for.
 func hardFailure(wf *Workflow) bool {
 	for i := range wf.Steps {
 		switch st := &wf.Steps[i]; {
 		case st.superseded():
-		case (st.State == Failed || st.State == TimedOut) && wf.Plan.Steps[i].OnFailure != FailContinue:
+		case st.failed() && wf.Plan.Steps[i].OnFailure != FailContinue:
 			return true
 		case st.State == Skipped && st.Reason == ReasonWaitEventMissing:
 			return true
@@ -91,6 +104,9 @@ func workflowReason(wf *Workflow) Reason {
 	for i := range wf.Steps {
 		if wf.Steps[i].superseded() {
 			continue
+		}
+		if why := wf.Steps[i].lost(); why != ReasonNone {
+			return why
 		}
 		switch st := &wf.Steps[i]; st.State {
 		case Failed, TimedOut, Cancelled:
