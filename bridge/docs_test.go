@@ -198,17 +198,12 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	}
 	_, chapter, _ := strings.Cut(string(text), "## 8. ")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
-	step := func(more string) string { return `{"cloud_step_id":"a","taskMethod":"getAirQuality",` + more + `}` }
 	for _, tc := range []struct{ name, kind, body string }{
 		{"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
 		{"experience", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"x","experience_id":"e"}}`},
 		{"schedule", "plan", planBody(`"schedule":{}`, air)},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
-		{"after_existing_event", "plan", planBody("", step(`"temporal_relation":"after_existing_event"`))},
-		{"anchor_event", "plan", planBody("", step(`"anchor_event":"x"`))},
-		{"anchor_seen_at", "plan", planBody("", step(`"anchor_seen_at":"x"`))},
-		{"anchor_timeout_ms", "plan", planBody("", step(`"anchor_timeout_ms":1`))},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},
 		{"set_tier", "control", `{"verb":"set_tier","scope":"all"}`}, {"disable_experience", "control", `{"verb":"disable_experience","scope":"all"}`},
 	} {

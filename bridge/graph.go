@@ -40,13 +40,17 @@ func (k *checker) temporal(s *core.StepSpec, r *wire.Request) {
 			k.here("temporal_relation", wire.ReasonMissingField, "delay_ms, temporal_anchor_id, not_before and on_overdue go with a temporal_relation")
 		}
 		return
-	case "after_planned_step", "at_time":
+	case "after_planned_step", "at_time", "after_existing_event":
 		k.wallTime(s, r)
 	default:
-		k.here("temporal_relation", core.ReasonUnsupported, "this agent knows after_planned_step and at_time only")
+		k.here("temporal_relation", core.ReasonUnsupported, "this agent knows after_planned_step, after_existing_event and at_time")
 		return
 	}
-	if r.TemporalRelation == "at_time" {
+	switch r.TemporalRelation {
+	case "at_time":
+		return
+	case "after_existing_event":
+		k.existingEvent(s, r)
 		return
 	}
 	if r.DelayMS < 0 || r.DelayMS > maxDelayMS {

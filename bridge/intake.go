@@ -15,7 +15,7 @@ func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
 		ev.Answer.Workflow, ev.Answer.Plan, ev.Answer.CatalogEtag = p.Workflow, p.ID, c.o.Catalog.Etag
 		return ev
 	}
-	p.Local = h.Local
+	p.Local, p.SentMS = h.Local, h.SentMS
 	h.ExpireMS = expiry(h, w)
 	return core.PlanSubmitted{Head: h, Plan: p}
 }

@@ -92,7 +92,10 @@ var refusedPlans = []struct {
 		"§0.depends_on cycle\n§1.depends_on cycle"},
 
 	{"delay without a relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","delay_ms":5}`, "§0.temporal_relation missing_field"},
-	{"other relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_existing_event"}`, "§0.temporal_relation unsupported"},
+	{"an event of other work without the event", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_existing_event"}`, "§0.anchor_event missing_field"},
+	{"an event of other work that the catalog does not have", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_existing_event","anchor_event":"tea.ready","temporal_anchor_id":"b"}`,
+		"§0.anchor_event unknown_event\n§0.temporal_anchor_id bad_value"},
+	{"an event that no run gives", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"after_existing_event","anchor_event":"cleaning.progress"}`, "§0.anchor_event bad_value"},
 	{"at_time without a time", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","temporal_relation":"at_time"}`, "§0.not_before missing_field"},
 	{"a time without a relation", "", `{"cloud_step_id":"a","taskMethod":"getAirQuality","not_before":"2026-12-24T18:00:00+09:00","on_overdue":"skip"}`, "§0.temporal_relation missing_field"},
 	{"at_time with an anchor and a delay", "", air + `,{"cloud_step_id":"b","taskMethod":"getAirQuality","temporal_relation":"at_time","not_before":"2026-12-24T18:00:00+09:00","temporal_anchor_id":"a","delay_ms":5}`,

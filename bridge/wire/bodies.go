@@ -103,11 +103,14 @@ type Request struct {
 	DependsOn         []Dependency     `json:"depends_on,omitempty"`
 	WaitPolicy        string           `json:"wait_policy,omitempty" rule:"enum=submitted|completed|event"` // submitted, completed (default), event
 	WaitEvent         *WaitEvent       `json:"wait_event,omitempty"`
-	TemporalRelation  string           `json:"temporal_relation,omitempty" rule:"enum=after_planned_step|at_time;later=after_existing_event"`
+	TemporalRelation  string           `json:"temporal_relation,omitempty" rule:"enum=after_planned_step|after_existing_event|at_time"`
 	TemporalAnchorID  string           `json:"temporal_anchor_id,omitempty" rule:"id"`
 	DelayMS           int64            `json:"delay_ms,omitempty" rule:"int=0:2592000000"`
-	NotBefore         string           `json:"not_before,omitempty" rule:"time"`               // wall time with its zone
-	OnOverdue         string           `json:"on_overdue,omitempty" rule:"enum=run|skip|fail"` // run (default), skip, fail
+	AnchorEvent       string           `json:"anchor_event,omitempty" rule:"id"`                    // of other work that is under way
+	AnchorSeenAt      string           `json:"anchor_seen_at,omitempty" rule:"time"`                // when it was under way: default the plan's sent_at
+	AnchorTimeoutMS   int64            `json:"anchor_timeout_ms,omitempty" rule:"int=1:2592000000"` // of the wait for it
+	NotBefore         string           `json:"not_before,omitempty" rule:"time"`                    // wall time with its zone
+	OnOverdue         string           `json:"on_overdue,omitempty" rule:"enum=run|skip|fail"`      // run (default), skip, fail
 	InputFrom         *InputFrom       `json:"input_from,omitempty"`
 	OutputKey         string           `json:"output_key,omitempty" rule:"id"`
 	When              *Condition       `json:"when,omitempty"`

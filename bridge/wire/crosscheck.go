@@ -89,10 +89,23 @@ func (c stepCheck) timing(r *Request) {
 		c.fault("delay_ms", ReasonBadValue, "needs temporal_relation")
 	case r.TemporalRelation == "after_planned_step" && r.TemporalAnchorID == "" && r.DelayMS == 0:
 		c.fault("temporal_anchor_id", ReasonMissingField, "is needed for after_planned_step without a delay")
+	case r.TemporalRelation == "after_existing_event" && r.TemporalAnchorID != "":
+		c.fault("temporal_anchor_id", ReasonBadValue, "the anchor is an event of other work: anchor_event")
 	case r.TemporalRelation == "at_time" && r.TemporalAnchorID != "":
 		c.fault("temporal_anchor_id", ReasonBadValue, "a wall time has no anchor: name it in depends_on")
 	case r.TemporalRelation == "at_time" && r.DelayMS != 0:
 		c.fault("delay_ms", ReasonBadValue, "a wall time has no delay: not_before is the moment")
+	}
+	existing := r.TemporalRelation == "after_existing_event"
+	switch {
+	case existing && r.AnchorEvent == "":
+		c.fault("anchor_event", ReasonMissingField, "after_existing_event needs the event")
+	case !existing && r.AnchorEvent != "":
+		c.fault("anchor_event", ReasonBadValue, "needs temporal_relation after_existing_event")
+	case !existing && r.AnchorSeenAt != "":
+		c.fault("anchor_seen_at", ReasonBadValue, "needs temporal_relation after_existing_event")
+	case !existing && r.AnchorTimeoutMS != 0:
+		c.fault("anchor_timeout_ms", ReasonBadValue, "needs temporal_relation after_existing_event")
 	}
 	switch {
 	case r.TemporalRelation == "" && r.NotBefore != "":

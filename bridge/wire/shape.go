@@ -53,7 +53,6 @@ var notYet = map[string][]string{
 	"Experience": {"*"},
 	"Workflow":   {"schedule", "content_prefetch"},
 	"Decision":   {"question"},
-	"Request":    {"anchor_event", "anchor_seen_at", "anchor_timeout_ms"},
 }
 
 // shaper builds the shapes of types; it remembers structs, since a condition contains conditions.

@@ -147,6 +147,7 @@ func (w *work) accept(ev PlanSubmitted) {
 		wf.Steps[i] = newStep(&p.Steps[i], w.now.Boot)
 	}
 	w.add(wf)
+	w.bindAll(wf)
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: p.Workflow, To: string(WfQueued)})
 	w.progress(wf)
 	w.touched, w.freed = true, true

@@ -14,7 +14,8 @@ func (w *work) advance() {
 		before := len(w.ch.Moves)
 		freed := w.freed
 		w.freed = false
-		ids := w.candidates(freed)
+		w.anchors()
+		ids := w.candidates(freed || w.freed)
 		if len(ids) == 0 {
 			break
 		}

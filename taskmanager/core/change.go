@@ -26,6 +26,7 @@ type Change struct {
 	tombs    map[WorkflowID]Reason
 	used     map[catalog.ResourceID]Sample
 	foreign  map[catalog.ResourceID]Sample
+	gave     map[catalog.EventName]Sample
 	forget   bool // all context values are missing from now on
 }
 

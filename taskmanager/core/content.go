@@ -39,6 +39,11 @@ func contentOf(p *Plan, i int) string {
 		c.text("anchor", string(p.Steps[s.Anchor-1].ID))
 	}
 	c.number("delay", s.DelayMS)
+	c.number("not_before", s.NotBeforeMS)
+	c.text("on_overdue", string(s.OnOverdue))
+	c.text("anchor_event", string(s.AnchorEvent))
+	c.number("anchor_seen", s.AnchorSeenMS)
+	c.number("anchor_timeout", s.AnchorTimeoutMS)
 	for _, param := range slices.Sorted(maps.Keys(s.InputFrom)) {
 		c.text("input "+param, s.InputFrom[param])
 	}

@@ -83,6 +83,7 @@ func (w *work) observed(ev Observed) {
 		w.weigh(r, ev, false)
 	}
 	w.observedKept(ev)
+	w.overheard(ev)
 }
 
 // weigh holds one event against one attempt: proof, opposite, or release of its dependants.
@@ -96,6 +97,9 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 		return
 	}
 	w.touched = true // it is about something under way, whether it proves anything or not
+	w.give(r, ev)
+	wf, a = w.peek(r.wf), &w.peek(r.wf).Attempts[r.at]
+	st = &wf.Steps[i]
 	if st.Task != a.Task || !st.State.active() {
 		return
 	}

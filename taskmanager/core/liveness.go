@@ -40,6 +40,7 @@ type mover struct {
 var (
 	byDependency = mover{"a dependency that can still end", (*auditor).byDependency}
 	byTimer      = mover{"a timer", (*auditor).byTimer}
+	byWall       = mover{"a moment of the wall clock", func(_ *auditor, wf *Workflow, i int) bool { return wf.awaitsWall(i) != 0 }}
 	byAttempt    = mover{"a task that holds something", (*auditor).byAttempt}
 	byResource   = mover{"a resource that is taken", (*auditor).byResource}
 	byHolder     = mover{"a holder", (*auditor).byHolder}
@@ -54,7 +55,7 @@ var lives = map[StepState]struct {
 	heal   func(w *work, wf *Workflow, i int)
 }{
 	Pending:        {[]mover{byDependency, byHold}, nil},
-	Waiting:        {[]mover{byTimer}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, wf.Steps[i].Since, wf.Plan.Steps[i].DelayMS) }},
+	Waiting:        {[]mover{byTimer, byWall}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, wf.Steps[i].Since, wf.Plan.Steps[i].DelayMS) }},
 	Queued:         {[]mover{byTimer, byResource, byHolder, byDependency, byHold}, func(w *work, wf *Workflow, i int) { wf.Steps[i].recheck = w.now.Boot + rereadMS }},
 	Blocked:        {[]mover{byTimer, byDecision}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, wf.Plan.Steps[i].HoldMS) }},
 	Dispatching:    {[]mover{byTimer}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, w.ackMS(&wf.Plan.Steps[i])) }},
@@ -108,7 +109,7 @@ func (a *auditor) workflow(id WorkflowID, wf *Workflow) (out []Stuck) {
 	if !wf.State.Terminal() && !slices.Contains(a.w.cur.order, id) {
 		lacks("its place among the open ones")
 	}
-	if next := wf.nextWake(); next != 0 && (wf.wake == 0 || wf.wake > next) {
+	if next := wf.nextWake(); next != 0 && (wf.wake == 0 || wf.wake > next) || wf.wall != wf.nextWall() {
 		lacks("its wake-up")
 	}
 	return out

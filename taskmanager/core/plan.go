@@ -13,6 +13,7 @@ type Plan struct {
 	Revision    int64      `json:"revision"`
 	Priority    Priority   `json:"priority"`
 	DeadlineMS  int64      `json:"deadline_ms,omitempty"` // from acceptance, on the boot clock; 0: none
+	SentMS      int64      `json:"sent_ms,omitempty"`
 	TurnID      string     `json:"turn_id,omitempty"`
 	Utterance   string     `json:"utterance,omitempty"`
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
@@ -107,6 +108,10 @@ type StepSpec struct {
 	WaitEvent *EventMatch `json:"wait_event,omitempty"`
 	Anchor    int         `json:"anchor,omitempty"` // 1 + index of the anchor of Delay; 0: none
 	DelayMS   int64       `json:"delay_ms,omitempty"`
+
+	AnchorEvent     catalog.EventName `json:"anchor_event,omitempty"`      // of other work, that the step waits for
+	AnchorSeenMS    int64             `json:"anchor_seen_ms,omitempty"`    // wall clock: a run that ended since then counts; 0: since the plan was sent
+	AnchorTimeoutMS int64             `json:"anchor_timeout_ms,omitempty"` // of the wait, from the acceptance; 0: a day
 
 	NotBeforeMS int64   `json:"not_before_ms,omitempty"` // moment of the wall clock, Unix ms; 0: none
 	OnOverdue   Overdue `json:"on_overdue,omitempty"`    // "": run

@@ -47,6 +47,10 @@ const (
 	ReasonBranchNotTaken    Reason = "branch_not_taken"
 	ReasonWaitEventMissing  Reason = "wait_event_missing"
 	ReasonConditionFalse    Reason = "condition_false"
+	ReasonAnchorNotRunning  Reason = "anchor_not_running"
+	ReasonAnchorFailed      Reason = "anchor_failed"
+	ReasonAnchorUnknown     Reason = "anchor_unknown"
+	ReasonAnchorTimeout     Reason = "anchor_timeout"
 	ReasonOverdueSkipped    Reason = "overdue_skipped"
 	ReasonOverdue           Reason = "overdue"
 	ReasonDeadlineExceeded  Reason = "deadline_exceeded"
@@ -114,6 +118,10 @@ var Reasons = []ReasonInfo{
 	{ReasonBranchNotTaken, Permanent, false, false, "this branch is for a failure that did not happen"},
 	{ReasonWaitEventMissing, Permanent, true, true, "the step ended without the event that its dependants wait for"},
 	{ReasonConditionFalse, Permanent, false, false, "its condition is false"},
+	{ReasonAnchorNotRunning, Permanent, true, true, "nothing was under way that would give the event that it waits for"},
+	{ReasonAnchorFailed, Permanent, true, true, "the run that it waits for failed or was stopped"},
+	{ReasonAnchorUnknown, Uncertain, true, true, "how the run ended that it waits for cannot be told"},
+	{ReasonAnchorTimeout, Permanent, true, true, "the event that it waits for did not come in its time"},
 	{ReasonOverdueSkipped, Permanent, false, false, "its moment passed while the device could not see it, and then it was to be left out"},
 	{ReasonOverdue, Permanent, true, true, "its moment passed while the device could not see it, and then it was to fail"},
 	{ReasonDeadlineExceeded, Permanent, false, false, "the deadline of the plan has passed"},

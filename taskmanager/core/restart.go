@@ -118,11 +118,20 @@ func (wf *Workflow) rebase(by Instant) {
 		st := &wf.Steps[i]
 		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended, &st.Added)
 		st.rebaseKept(by)
+		if st.Bound != nil {
+			b := *st.Bound
+			move(&b.At, &b.Lost)
+			st.Bound = &b
+		}
 		st.recheck, st.dirty = 0, true
 	}
 	for i := range wf.Attempts {
 		a := &wf.Attempts[i]
 		move(&a.At, &a.StopAt)
+		a.Given = slices.Clone(a.Given)
+		for k := range a.Given {
+			move(&a.Given[k].At)
+		}
 		a.next, a.dirty = 0, true
 	}
 }

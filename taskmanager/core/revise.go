@@ -39,6 +39,7 @@ func (w *work) revise(wf *Workflow, p *Plan, hash string) (Reason, []Fault) {
 	}
 	w.closeEscalations(wf, ReasonSuperseded)
 	w.merge(wf, p)
+	w.bindAll(wf)
 	wf.Hash, wf.newer, wf.dirty = hash, true, true
 	if wf.Deadline = 0; p.DeadlineMS > 0 {
 		wf.Deadline = wf.Accepted + Instant(p.DeadlineMS)

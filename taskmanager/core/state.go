@@ -24,6 +24,8 @@ type State struct {
 	active  map[TaskID]WorkflowID         // attempts that hold something, or whose step may still take their evidence
 	used    map[catalog.ResourceID]Sample // when a task last let go of it; memory only, like the readings that it dates
 	foreign map[catalog.ResourceID]Sample // since when something else uses it; memory only
+	gave    map[catalog.EventName]Sample  // when an event was last heard that no task of ours gave; memory only
+	anchors int                           // workflows that wait for a run of other work
 	closed  []WorkflowID                  // terminal workflows in memory, oldest first
 }
 
@@ -68,14 +70,15 @@ type Workflow struct {
 
 	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
 
-	wake  Instant // the earliest moment at which time moves something here; 0: none
-	wall  int64   // the earliest moment of the wall clock that a step waits for, Unix ms; 0: none
-	wants bool    // a step waits for a resource, a service or the context
-	keeps bool    // see hasKeeps
-	held  bool    // somebody holds it: see isHeld
-	dirty bool    // the head row differs from the stored one
-	isNew bool
-	newer bool // a revision was taken in: the plan's row differs too
+	wake    Instant // the earliest moment at which time moves something here; 0: none
+	wall    int64   // the earliest moment of the wall clock that a step waits for, Unix ms; 0: none
+	anchors bool    // a step waits for a run of other work
+	wants   bool    // a step waits for a resource, a service or the context
+	keeps   bool    // see hasKeeps
+	held    bool    // somebody holds it: see isHeld
+	dirty   bool    // the head row differs from the stored one
+	isNew   bool
+	newer   bool // a revision was taken in: the plan's row differs too
 }
 
 // Step is the changing part of a step; it has the same index as its spec.
@@ -101,6 +104,7 @@ type Step struct {
 	Effects    []Effect  `json:"effects,omitempty"`
 	Op         *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
 	Checked    bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
+	Bound      *Bound    `json:"bound,omitempty"`   // the run of other work that it waits for; replaced, never written in place
 	Stop       string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
 	Fate       *Fate     `json:"fate,omitempty"`    // of an exhausted step; replaced, never written in place
 
@@ -151,6 +155,7 @@ type Attempt struct {
 	StopCalls int                  `json:"stop_calls,omitempty"`
 	StopAt    Instant              `json:"stop_at,omitempty"`
 	StopSeq   int64                `json:"stop_seq,omitempty"`
+	Given     []Given              `json:"given,omitempty"` // events that others may wait for; replaced, never written in place
 	Outcome   Outcome              `json:"outcome,omitempty"`
 	EndReason Reason               `json:"end_reason,omitempty"`
 
@@ -231,6 +236,12 @@ func (s *State) With(c Change) *State {
 	maps.Copy(s.Tombs, c.tombs)
 	maps.Copy(s.used, c.used)
 	maps.Copy(s.foreign, c.foreign)
+	if len(c.gave) > 0 {
+		if s.gave == nil {
+			s.gave = map[catalog.EventName]Sample{}
+		}
+		maps.Copy(s.gave, c.gave)
+	}
 	if c.forget {
 		clear(s.Known)
 		maps.Copy(s.Known, c.known)
@@ -241,6 +252,9 @@ func (s *State) With(c Change) *State {
 func (s *State) put(wf *Workflow) {
 	id := wf.Plan.Workflow
 	if old := s.Workflows[id]; old != nil {
+		if old.anchors {
+			s.anchors--
+		}
 		if old.Plan.Priority != wf.Plan.Priority { // a revision moved it in the order
 			s.order = slices.DeleteFunc(s.order, func(o WorkflowID) bool { return o == id })
 		}
@@ -260,6 +274,9 @@ func (s *State) put(wf *Workflow) {
 	}
 	wf.dirty, wf.isNew, wf.newer = false, false, false
 	wf.wake, wf.wall, wf.wants, wf.keeps = wf.nextWake(), wf.nextWall(), wf.hasWants(), wf.hasKeeps()
+	if wf.anchors = wf.waitsForAnchor(); wf.anchors {
+		s.anchors++
+	}
 	s.Workflows[id] = wf
 	s.rank(wf)
 }

@@ -125,7 +125,7 @@ func (w *work) tryRest(r ref) {
 	}
 	wf = w.wf(r.wf)
 	a = &wf.Attempts[r.at]
-	w.end(wf, a, OutcomeCancelled, "at_rest")
+	w.end(wf, a, OutcomeCancelled, atRestReason)
 	st = &wf.Steps[a.Step]
 	switch {
 	case st.Task != a.Task:

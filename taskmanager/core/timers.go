@@ -54,7 +54,7 @@ func (w *work) dueIn(wf *Workflow) {
 func (s *State) NextMark(written Instant) (at Instant) {
 	for _, id := range s.order {
 		for i := range s.Workflows[id].Steps {
-			if st := &s.Workflows[id].Steps[i]; st.State == Waiting && st.Due > written {
+			if st := &s.Workflows[id].Steps[i]; st.State == Waiting && !st.atAnchor() && st.Due > written {
 				at = earlier(at, written+max(60_000, (st.Due-written)/50))
 			}
 		}
@@ -69,6 +69,10 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	st.Due, st.dirty = 0, true
 	switch st.State {
 	case Waiting:
+		if st.atAnchor() {
+			w.anchorDue(wf, i)
+			return
+		}
 		w.waited(wf, i, due)
 	case RetryWait:
 		w.move(wf, i, Queued, ReasonNone)

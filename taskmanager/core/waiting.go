@@ -21,7 +21,7 @@ const (
 const graceMS = 60_000
 
 // timed says whether a step waits for time once its dependencies are met.
-func (s *StepSpec) timed() bool { return s.DelayMS > 0 || s.NotBeforeMS > 0 }
+func (s *StepSpec) timed() bool { return s.DelayMS > 0 || s.NotBeforeMS > 0 || s.AnchorEvent != "" }
 
 // reached says whether the wall clock, as far as it can be trusted, has come to a moment; 0: there is none.
 func (w *work) reached(wallMS int64) bool {
@@ -32,6 +32,10 @@ func (w *work) reached(wallMS int64) bool {
 // its acceptance, with a skipped anchor from its end. A moment that passed while the step waited for others is not overdue.
 func (w *work) wait(wf *Workflow, i int) {
 	spec := &wf.Plan.Steps[i]
+	if spec.AnchorEvent != "" {
+		w.waitAnchor(wf, i)
+		return
+	}
 	from := max(wf.Accepted, wf.Steps[i].Added) // a step of a revision: from that revision's acceptance
 	if spec.Anchor > 0 {
 		from = released(&wf.Plan.Steps[spec.Anchor-1], &wf.Steps[spec.Anchor-1])
@@ -190,7 +194,7 @@ func (w *work) learnTimeOff() {
 func (w *work) eachDelay(visit func(*Workflow, int)) {
 	for _, id := range w.everyone() {
 		for i := range w.peek(id).Steps {
-			if st := &w.peek(id).Steps[i]; st.Due != 0 && (st.State == Waiting || st.State == RetryWait) {
+			if st := &w.peek(id).Steps[i]; st.Due != 0 && !st.atAnchor() && (st.State == Waiting || st.State == RetryWait) {
 				visit(w.wf(id), i)
 			}
 		}
@@ -200,6 +204,9 @@ func (w *work) eachDelay(visit func(*Workflow, int)) {
 // whyWaiting says what a planned wait waits for.
 func (w *work) whyWaiting(wf *Workflow, i int) (facts []Fact) {
 	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
+	if st.atAnchor() {
+		return []Fact{w.whyAnchor(wf, i)}
+	}
 	if st.Due != 0 {
 		facts = append(facts, Fact{Kind: "delay", Text: fmt.Sprintf("a planned delay of %d ms runs", spec.DelayMS)})
 		if st.Reason == ReasonClockUntrusted {

@@ -33,6 +33,9 @@ func TestG1_AWallTimerWaitsForTrustAndFollowsEachJump(t *testing.T) {
 	at := r.now.WallMS + 3*hourMS
 	r.submit(atTime(r, 3*hourMS, ""))
 	r.want("step_1", "waiting")
+	if stuck := core.Audit(r.s, r.now); len(stuck) > 0 {
+		t.Fatalf("the audit finds %v", stuck)
+	}
 	if got := r.s.NextWall(); got != at {
 		t.Fatalf("the next moment is %d, want %d", got, at)
 	}
