@@ -80,9 +80,12 @@ func TestAnchorOrderOfEventAndResult(t *testing.T) {
 
 func TestAnchorThatFails(t *testing.T) {
 	for name, end := range map[string]func(r *rig, task core.TaskID){
-		"the run fails":     func(r *rig, task core.TaskID) { r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeFailed}) },
-		"it was stopped":    func(r *rig, task core.TaskID) { r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled}) },
-		"the user stops it": func(r *rig, task core.TaskID) { r.do(cancel("wf_0")); r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled}) },
+		"the run fails":  func(r *rig, task core.TaskID) { r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeFailed}) },
+		"it was stopped": func(r *rig, task core.TaskID) { r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled}) },
+		"the user stops it": func(r *rig, task core.TaskID) {
+			r.do(cancel("wf_0"))
+			r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, task := cleaning(t)
