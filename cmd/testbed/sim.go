@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 
 	"deviceagent/testbed/sim"
@@ -27,8 +26,8 @@ func runSim(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d homes, %d events\n", sum.Homes, sum.Events)
-	if sum.Broken > 0 {
+	sum.Print(os.Stdout)
+	if len(sum.Broken) > 0 {
 		return errFailed
 	}
 	return nil

@@ -19,7 +19,7 @@ var cells = map[StepState]map[Stimulus]StepState{
 	Dispatching: {"accepted": Running, "refused": Blocked, "call lost": OutcomeUnknown, "not sent": Blocked, "says done": Verifying, "says failed": Blocked,
 		"says cancelled": Blocked, "query: runs": Running, "its time is over": OutcomeUnknown, "cancel": Cancelling,
 		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
-	Running: {"says done": Verifying, "says failed": Blocked, "says cancelled": Blocked, "proof": Completed, "its time is over": Blocked, "cancel": Cancelling,
+	Running: {"says done": Verifying, "says failed": Blocked, "says cancelled": Blocked, "proof": Completed, "query: never ran": OutcomeUnknown, "its time is over": Blocked, "cancel": Cancelling,
 		"service gone": OutcomeUnknown, "restart": OutcomeUnknown},
 	Verifying: {"proof": Completed, "opposite": Blocked, "its time is over": Blocked, "cancel": Cancelled},
 	OutcomeUnknown: {"accepted": Running, "refused": Blocked, "not sent": Blocked, "says done": Verifying, "says failed": Blocked, "says cancelled": Blocked,

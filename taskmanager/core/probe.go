@@ -165,8 +165,8 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 		w.notRun(wf, i, a)
 	case !waits && ev.Sealed && (op.Redo == catalog.RedoAnytime || !w.restable(a)):
 		w.end(wf, a, OutcomeFailed, ReasonOutcomeUnknown) // nobody else could ever say that it has ended
-	case waits && st.State == Running && st.Wish != ReasonNone:
-		w.unknown(wf, i, a, ReasonOutcomeUnknown) // it refused to stop what it does not know
+	case waits && st.State == Running && (ev.Sealed || st.Wish != ReasonNone):
+		w.unknown(wf, i, a, ReasonOutcomeUnknown) // it has forgotten what it accepted: nobody will ever tell its end
 	case waits && st.State == OutcomeUnknown:
 		w.redo(wf, i, a)
 	}

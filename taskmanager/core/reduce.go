@@ -159,8 +159,8 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		panic(fmt.Sprintf("internal error: step %s of %s cannot go from %s to %s", st.ID, wf.Plan.Workflow, st.State, to))
 	}
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, From: string(st.State), To: string(to), Reason: reason, Task: st.Task})
-	if st.State == Queued && to == Blocked {
-		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0 // it gives up its place in the queue to those behind it
+	if st.State == Queued && to == Blocked || st.State == Verifying {
+		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0 // it gives up its place in the queue, or what it was to be proven with
 	}
 	w.closeEscalation(wf, i, EscSuperseded, reason, "") // whoever moves it on over an open question has answered it
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""

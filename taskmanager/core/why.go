@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/core/condition"
@@ -117,11 +118,41 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	}
 	if res, taken := firstBusy(spec.Resources, w.busy()); taken {
 		facts = append(facts, Fact{Kind: "resource", Ref: string(res), Text: fmt.Sprintf("%s is used by %s", res, w.ownerText(res))})
+	} else if res, by := w.ahead(wf, i); by != "" {
+		facts = append(facts, Fact{Kind: "resource", Ref: string(res), Text: fmt.Sprintf("%s is kept for %s, which is queued before it", res, by)})
+	}
+	if a := wf.attempt(st.Task); st.State == Blocked && a != nil && a.holds() {
+		facts = append(facts, Fact{Kind: "stop", Ref: string(a.Task), Text: fmt.Sprintf("its earlier task %s is %s: it is not called again before that has ended", a.Task, a.State)})
+	}
+	if len(facts) == 0 && st.State == Blocked && st.TriedSince != 0 {
+		facts = append(facts, Fact{Kind: "delay", Ref: string(st.Task), LeftMS: max(0, int64(st.recheck-w.now.Boot)),
+			Text: fmt.Sprintf("call %d of it came to nothing (%s: %s); it is called again in a moment", st.Attempts, st.Reason, InfoOf(st.Reason).Text)})
 	}
 	if len(facts) == 0 && st.State == Queued && w.mayHold(spec, st) {
 		facts = append(facts, Fact{Kind: "context", Text: "it is being read whether its effect holds already"})
 	}
 	return facts
+}
+
+// ahead names a step that is queued earlier and needs one of the same resources: its place is kept.
+func (w *work) ahead(wf *Workflow, i int) (catalog.ResourceID, string) {
+	for _, id := range w.cur.order {
+		o := w.peek(id)
+		for k := range o.Steps {
+			if o.Plan.Workflow == wf.Plan.Workflow && k == i {
+				return "", ""
+			}
+			if o.Steps[k].State != Queued {
+				continue
+			}
+			for _, res := range o.Plan.Steps[k].Resources {
+				if slices.Contains(wf.Plan.Steps[i].Resources, res) {
+					return res, fmt.Sprintf("%s/%s", id, o.Steps[k].ID)
+				}
+			}
+		}
+	}
+	return "", ""
 }
 
 func (w *work) ownerText(res catalog.ResourceID) string {

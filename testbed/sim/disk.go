@@ -2,54 +2,123 @@ package sim
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
 
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 )
 
-// disk holds records as the Manager's store does: those that differ are written with a commit, soft ones with the next.
+// disk holds what the Manager's store does: records, of which soft ones are written with the next commit, the outbox, and the memory
+// of answers.
 type disk struct {
 	rows    taskmanager.Rows
 	records map[key]taskmanager.Record
+	outbox  []core.Message
 	outSeq  int64
+	seq     int64
+	startNo int64
+	memory  map[string]memory
+	gone    []core.MessageID // receipts that ride with the next commit
 }
 
 type key struct{ workflow, item string }
 
-func newDisk() disk { return disk{records: map[key]taskmanager.Record{}} }
+type memory struct {
+	hash   string
+	answer []byte
+}
 
-// write takes in a change: at once where it has to be durable, with the next commit otherwise. cur is the state before it.
-func (d *disk) write(c core.Change, cur *core.State) {
-	if !c.Must {
-		d.rows.Add(c)
-		return
-	}
-	for _, r := range d.rows.Of(c, cur) {
+func newDisk() disk { return disk{records: map[key]taskmanager.Record{}, memory: map[string]memory{}} }
+
+// soft takes in a change that need not be durable now, and says whether anything waits.
+func (d *disk) soft(c core.Change) bool {
+	d.gone = append(d.gone, c.Receipted...)
+	return d.rows.Add(c) || len(c.Receipted) > 0
+}
+
+// write makes a batch durable. It is called before the state takes the change in.
+func (d *disk) write(m *home, w *write) {
+	for _, r := range d.rows.Of(w.c, m.s) {
 		d.records[key{r.Workflow, r.Item}] = r
 	}
 	d.rows.Clear()
-	d.outSeq = c.DeviceRow().OutSeq
+	gone := append(d.gone, w.c.Receipted...)
+	d.gone = nil
+	d.outbox = slices.DeleteFunc(d.outbox, func(x core.Message) bool {
+		return slices.Contains(gone, rowID(x)) || slices.Contains(w.c.Withdrawn, x.Seq)
+	})
+	d.outbox = append(d.outbox, w.c.Outbox...)
+	d.outSeq, d.seq = w.c.DeviceRow().OutSeq, m.seq+int64(len(w.batch))
+	d.startNo = m.startNo
+	for _, r := range w.c.Remember {
+		text, err := json.Marshal(r.Answer)
+		if err != nil {
+			m.failf("an answer cannot be stored: %v", err)
+		}
+		d.memory[r.Key] = memory{r.Hash, text}
+	}
 }
 
 // same compares the rows with the state: a row that changed and was not called dirty would be lost by a power cut.
-func (d *disk) same(m *sim) {
+func (d *disk) same(m *home) {
 	for id, wf := range m.s.Workflows {
 		for _, want := range taskmanager.AllRows(wf) {
 			if got := d.records[key{want.Workflow, want.Item}]; !bytes.Equal(got.Body, want.Body) {
-				m.failf("row %q of %s was not written:\ndisk  %x\nstate %x", want.Item, id, got.Body, want.Body)
+				m.failf("lost record: row %q of %s was not written:\ndisk  %q\nstate %q", want.Item, id, got.Body, want.Body)
 			}
 		}
 	}
 }
 
-// load reads it all back, as after a power cut.
-func (d *disk) load(cat *catalog.Catalog) *core.State {
+// load reads it all back, as after a power cut, but for what has ended.
+func (d *disk) load(cat *catalog.Catalog) (s *core.State, seq, startNo int64) {
 	d.rows.Clear()
-	var all []taskmanager.Record
-	for _, r := range d.records {
-		all = append(all, r)
+	d.gone = nil
+	var open []taskmanager.Record
+	for k, r := range d.records {
+		if k.workflow == "" || !d.records[key{k.workflow, ""}].Closed {
+			open = append(open, r)
+		}
 	}
-	s, _ := taskmanager.DecodeRecords(all).State(cat, "epoch-1", d.outSeq)
-	return s
+	s, seq = taskmanager.DecodeRecords(open).State(cat, "epoch-1", d.outSeq)
+	return s, max(seq, d.seq), d.startNo + 1
+}
+
+// finished reads a workflow that has ended and holds nothing any more.
+func (d *disk) finished(id core.WorkflowID) *core.Workflow {
+	if !d.records[key{string(id), ""}].Closed {
+		return nil
+	}
+	var rows []taskmanager.Record
+	for k, r := range d.records {
+		if k.workflow == string(id) {
+			rows = append(rows, r)
+		}
+	}
+	all := taskmanager.DecodeRecords(rows).Workflows
+	if len(all) != 1 {
+		return nil
+	}
+	return all[0]
+}
+
+// recall puts beside a message what the store knows of it, as the Manager does when it comes in.
+func (d *disk) recall(ev core.Event) core.Event {
+	ev, _ = taskmanager.Recall(ev, func(h core.Head, key string, about core.WorkflowID) (core.Head, error) {
+		h.Before, h.HashThen, h.Past = nil, "", nil
+		if mem, ok := d.memory[key]; ok {
+			h.Before, h.HashThen = new(core.Answer), mem.hash
+			if err := json.NewDecoder(strings.NewReader(string(mem.answer))).Decode(h.Before); err != nil {
+				return h, err
+			}
+		}
+		if wf := d.finished(about); about != "" && wf != nil {
+			h.Past = core.PastOf(wf)
+		}
+		return h, nil
+	})
+	return ev
 }

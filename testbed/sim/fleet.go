@@ -7,79 +7,104 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"deviceagent/bridge/catalogfile"
 	defaults "deviceagent/packaging/catalog"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // Options say which homes are played.
 type Options struct {
 	From, Seeds int       // the first seed, and how many
-	Events      int64     // go on until so many events were played; 0: Seeds says where it ends
+	Events      int64     // go on until so many events under a fault were played; 0: Seeds says where it ends
 	Jobs        int       // homes at a time; 0: one a processor
 	Story       bool      // tell all that happened, also where nothing broke
-	Out         io.Writer // the story of what broke
+	Out         io.Writer // progress, and the story of what broke
+	Progress    time.Duration
 }
 
-// Summary is what was played and what came of it.
-type Summary struct {
-	Homes, Events int64
-	Broken        int
-}
-
-// Run plays homes until all seeds or events are done, or a promise is broken.
-func Run(ctx context.Context, o Options) (Summary, error) {
+// LoadCatalog reads the default catalog, in which all homes live.
+func LoadCatalog() (*catalog.Catalog, error) {
 	cat, _, err := catalogfile.Load(defaults.Files)
 	if err != nil {
-		return Summary{}, fmt.Errorf("cannot load the default catalog: %w", err)
+		return nil, fmt.Errorf("cannot load the default catalog: %w", err)
+	}
+	return cat, nil
+}
+
+// Run plays homes until all seeds or events are done, a promise is broken, or ctx ends.
+func Run(ctx context.Context, o Options) (*Summary, error) {
+	cat, err := LoadCatalog()
+	if err != nil {
+		return nil, err
 	}
 	if o.Jobs <= 0 {
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
+	began := time.Now()
+	sum := &Summary{Tally: newTally(), Cover: newCoverage(), Jobs: o.Jobs}
 	var (
-		sum  Summary
 		mu   sync.Mutex
-		next = atomic.Int64{}
+		next int
+		said = began
 		wg   sync.WaitGroup
 	)
-	more := func() (int, bool) {
+	more := func() (uint64, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		n := int(next.Add(1)) - 1
-		return o.From + n, ctx.Err() == nil && sum.Broken == 0 && (o.Events > 0 && sum.Events < o.Events || n < o.Seeds)
+		ok := ctx.Err() == nil && len(sum.Broken) == 0 && (o.Events > 0 && sum.Faulty < o.Events || next < o.Seeds)
+		next++
+		return uint64(o.From + next - 1), ok
 	}
 	for range o.Jobs {
 		wg.Go(func() {
 			for seed, ok := more(); ok; seed, ok = more() {
-				m := newSim(cat, seed)
+				m := newHome(cat, seed, nil)
+				m.keep = o.Story
 				broken := m.play()
 				mu.Lock()
-				sum.Homes++
-				sum.Events += int64(m.steps)
+				m.tally.Homes = 1
+				sum.add(&m.tally)
+				sum.Cover.add(m.cover)
 				if broken != nil {
-					sum.Broken++
+					sum.breaks(Failure{seed, m.tally.Events, broken})
 				}
-				tell(o, m, broken)
+				if o.Story {
+					fmt.Fprintln(o.Out, strings.Join(m.story, "\n"))
+				}
+				if o.Progress > 0 && time.Since(said) > o.Progress {
+					said = time.Now()
+					fmt.Fprintf(o.Out, "%6s  %d homes, %d events, %d of them with a fault in force, %d plans reported\n", time.Since(began).Round(time.Second), sum.Homes, sum.Events, sum.Faulty, sum.Ended())
+				}
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
+	sum.Took = time.Since(began)
+	for _, f := range sum.Broken {
+		fmt.Fprintln(o.Out, f)
+	}
 	return sum, nil
 }
 
-// lastLines is how much of the story of a failure is told unasked.
-const lastLines = 40
-
-func tell(o Options, m *sim, broken error) {
-	switch {
-	case o.Story:
-		fmt.Fprintln(o.Out, strings.Join(m.story, "\n"))
-	case broken != nil:
-		fmt.Fprintln(o.Out, strings.Join(m.story[max(0, len(m.story)-lastLines):], "\n"))
-	}
-	if broken != nil {
-		fmt.Fprintf(o.Out, "seed %d, event %d: %v\nrepeat: bin/testbed sim --seed %d\n", m.seed, m.steps, broken, m.seed)
+// breaks counts a broken promise by its kind.
+func (s *Summary) breaks(f Failure) {
+	s.Broken = append(s.Broken, f)
+	kind, _, _ := strings.Cut(f.What.Error(), ":")
+	switch kind {
+	case "false completion":
+		s.False++
+	case "lost record":
+		s.Lost++
+	case "stuck step":
+		s.Stuck++
+	case "double operation", "overlap":
+		s.Double++
+	case "dispatch after cancel":
+		s.AfterCancel++
+	default:
+		s.Other++
 	}
 }

@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"container/heap"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -16,85 +14,121 @@ import (
 	"deviceagent/taskmanager/core/catalog"
 )
 
-// sim is one home with its agent and all that happens to them. Time is real time in ms; the agent sees its boot clock.
-type sim struct {
-	seed  int
-	rnd   *rand.Rand
-	cat   *catalog.Catalog
-	codec *bridge.Codec
-	robot *robot
-	judge *judge
-
-	T       int64
-	queue   deeds
-	order   int
-	steps   int
-	faults  bool
-	story   []string
+// home is one home with its agent and all that happens to them. Time is real time in ms; the agent sees its boot clock.
+type home struct {
+	seed    uint64
+	cat     *catalog.Catalog
+	codec   *bridge.Codec
 	methods []catalog.Method
+	robot   *robot
+	cloud   *cloud
+	judge   *judge
+	cover   *coverage
+	tally   Tally
 
+	without map[string]bool // decisions that are left out
+	named   []string        // decisions that were made, where somebody wants to leave some out
+	calm    bool            // nothing goes wrong any more
+	keep    bool            // the story is wanted
+	story   []string
+
+	T        int64
+	queue    queue
+	order    int
+	troubles []trouble
+	atOnce   int // reductions since time last moved
+
+	agent
+}
+
+// agent is the process under test, as the Manager plays it around the core.
+type agent struct {
 	up      bool
-	life    int // of the agent's process
+	life    int // of the process
 	boot    int64
 	bootNo  int
 	trusted bool
+	wallOff int64 // how wrong the wall clock is
 	s       *core.State
 	seq     int64
-	inbox   []core.Event
-	again   []core.Event // of a batch that could not be committed
-	disk    disk
 	startNo int64
-	atOnce  int   // reductions since time last moved
-	commits int   // batches that had to be written
-	wrote   int64 // when the last one was
+	inbox   []item
+	held    []item // of a batch that the disk did not take
+	draining,
+	asleep bool
+	retryAt   int64 // the disk is tried again then; 0: it does not refuse
+	refused   bool  // the last commit was not taken
+	writing   *write
+	softSince int64 // since when a change waits for company
+	written   core.Instant
+	wrote     int64 // when the last commit was
+
+	disk      disk
+	armed     []Fault // what the next commits meet
+	fullUntil int64
 }
 
-// failure ends one play.
+// item is one event for the agent, and the message that it came with.
+type item struct {
+	ev  core.Event
+	msg *letter
+}
+
+// write is a commit under way.
+type write struct {
+	batch []item
+	c     core.Change
+	now   core.Now
+	at    int64 // when it was decided
+	late  []core.Output
+}
+
+// failure ends one play: a promise is broken.
 type failure string
 
 func (f failure) Error() string { return string(f) }
 
-func newSim(cat *catalog.Catalog, seed int) *sim {
-	m := &sim{seed: seed, rnd: rand.New(rand.NewPCG(uint64(seed), 7)), cat: cat, faults: true, T: 1_000_000, trusted: true}
+func newHome(cat *catalog.Catalog, seed uint64, without map[string]bool) *home {
+	m := &home{seed: seed, cat: cat, without: without, T: 1_000_000, tally: newTally()}
 	m.codec = bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: cat, AllowJSON: true, NewID: func() string { return "m" }})
-	m.robot, m.judge, m.disk = newRobot(m), newJudge(m), newDisk()
+	m.robot, m.cloud, m.judge, m.cover, m.disk = newRobot(m), newCloud(m), newJudge(m), newCoverage(), newDisk()
 	m.methods = slices.Sorted(maps.Keys(cat.Operations))
-	m.trusted = m.dice(4) != 0
+	m.trusted = true
 	return m
 }
 
-func (m *sim) dice(n int) int {
-	if !m.faults {
-		return n - 1 // the last face is always the good one
+func (m *home) note(f string, args ...any) {
+	if m.keep {
+		m.story = append(m.story, fmt.Sprintf("%10d ", m.T)+fmt.Sprintf(f, args...))
 	}
-	return m.rnd.IntN(n)
 }
-func (m *sim) fault(oneIn int) bool       { return m.faults && m.rnd.IntN(oneIn) == 0 }
-func (m *sim) coin() bool                 { return m.rnd.IntN(2) == 0 }
-func (m *sim) between(lo, hi int64) int64 { return lo + m.rnd.Int64N(hi-lo+1) }
-func (m *sim) note(f string, args ...any) {
-	m.story = append(m.story, fmt.Sprintf("%10d ", m.T)+fmt.Sprintf(f, args...))
-}
-func (m *sim) failf(f string, args ...any) { panic(failure(fmt.Sprintf(f, args...))) }
 
-// play runs one home from the first start to the last proof. It returns what a promise was broken by, or nil.
-func (m *sim) play() (broken error) {
+func (m *home) failf(f string, args ...any) { panic(failure(fmt.Sprintf(f, args...))) }
+
+// play runs one home from the first start to the last proof. It returns by what a promise is broken, or nil.
+func (m *home) play() (broken error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f, ours := p.(failure)
 			if !ours {
 				f = failure(fmt.Sprintf("panic: %v\n%s", p, debug.Stack()))
 			}
+			m.note("broken: %s", f)
 			broken = f
 		}
 	}()
 	m.start()
 	m.script()
-	m.until(1_000_000 + 20*60_000)
-	m.faults = false
+	m.until(m.T + playMS)
+	m.calm = true
+	m.armed, m.fullUntil = nil, 0
+	m.asleep = false
+	m.cloud.down = false
+	m.robot.calm()
 	if !m.up {
 		m.start()
 	}
+	m.drainSoon(0)
 	m.robot.callIn()
 	m.until(m.T + 3*3_600_000)
 	m.judge.allEnded()
@@ -102,188 +136,212 @@ func (m *sim) play() (broken error) {
 	return nil
 }
 
-// script is what people, cloud and misfortune do in the first twenty minutes.
-func (m *sim) script() {
-	for i := range 1 + m.rnd.IntN(5) {
-		m.at(m.between(0, 600_000), func() { m.submit(i) })
-	}
-	for range m.rnd.IntN(4) {
-		m.at(m.between(0, 1_200_000), m.cancel)
-	}
-	for range m.rnd.IntN(4) {
-		m.at(m.between(0, 1_100_000), m.kill)
-	}
-	for range m.rnd.IntN(3) {
-		m.at(m.between(0, 1_200_000), func() {
-			m.robot.reboot()
-			m.at(m.between(10, 20_000), m.robot.callIn)
-		})
-	}
-	for range m.rnd.IntN(3) {
-		m.at(m.between(0, 1_200_000), func() {
-			m.robot.hangUp()
-			m.at(m.between(10, 20_000), m.robot.callIn)
-		})
-	}
-	for range m.rnd.IntN(3) {
-		m.at(m.between(0, 1_200_000), m.robot.byItself)
-	}
-	if m.dice(5) == 0 {
-		m.at(m.between(0, 1_200_000), func() { m.tell(core.Observed{Event: "pui.cancelled", Source: "home"}) })
-	}
-}
-
-// deeds is the queue of what is going to happen.
-type deeds []coming
-type coming struct {
-	at    int64
-	order int
-	do    func()
-}
-
-func (q deeds) Len() int { return len(q) }
-func (q deeds) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
-}
-func (q deeds) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *deeds) Push(x any)   { *q = append(*q, x.(coming)) }
-func (q *deeds) Pop() any {
-	x := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return x
-}
-
-func (m *sim) at(after int64, do func()) {
-	m.order++
-	heap.Push(&m.queue, coming{m.T + after, m.order, do})
-}
+// playMS is how long things go wrong in a home.
+const playMS = 20 * 60_000
 
 // until lets everything happen up to a moment.
-func (m *sim) until(end int64) {
+func (m *home) until(end int64) {
 	for {
 		next, tick := end+1, false
 		if len(m.queue) > 0 {
 			next = m.queue[0].at
 		}
-		if m.up {
-			if wake := m.s.NextWake(); wake != 0 && max(m.T, int64(wake)+m.boot) < next {
-				next, tick = max(m.T, int64(wake)+m.boot), true
-			}
+		if wake := m.wake(); wake != 0 && max(m.T, wake) < next {
+			next, tick = max(m.T, wake), true
 		}
 		if next > end {
 			m.T = end
+			m.judge.pass()
 			return
 		}
 		if next > m.T {
 			m.T, m.atOnce = next, 0
+			m.judge.pass()
 		}
-		if m.atOnce++; m.atOnce > 400 {
-			m.failf("four hundred reductions in one moment")
+		if m.atOnce++; m.atOnce > 600 {
+			m.failf("six hundred things in one moment")
 		}
 		if tick {
-			m.do(core.Tick{})
+			m.do([]item{{ev: core.Tick{}}})
 			continue
 		}
-		heap.Pop(&m.queue).(coming).do()
-		if len(m.inbox) > 0 && (len(m.inbox) > 3 || m.rnd.IntN(4) > 0 || len(m.queue) == 0 || m.queue[0].at > m.T) {
-			m.drain()
-		}
+		m.queue.next().do()
 	}
 }
+
+// wake is the moment at which the agent's timer fires; 0: it is not set, or nobody hears it.
+func (m *home) wake() int64 {
+	if !m.up || m.asleep || m.writing != nil {
+		return 0
+	}
+	if m.retryAt != 0 {
+		return m.retryAt
+	}
+	var at int64
+	early := func(t int64) {
+		if t != 0 && (at == 0 || t < at) {
+			at = t
+		}
+	}
+	if w := int64(m.s.NextWake()); w != 0 {
+		early(w + m.boot)
+	}
+	if m.softSince != 0 {
+		early(m.softSince + softMS)
+	}
+	if wall := m.s.NextWall(); wall != 0 && m.trusted {
+		early(max(m.T, wall-wallMS-m.wallOff))
+	}
+	if !m.trusted {
+		if mark := int64(m.s.NextMark(m.written)); mark != 0 {
+			early(mark + m.boot)
+		}
+	}
+	return at
+}
+
+// softMS is how long a change that nobody needs on disk may wait for company. Source: docs/taskmanager.md, shape (60 s).
+const softMS = 60_000
 
 // tell puts an event into the agent's inbox; nobody hears it while the agent is down.
-func (m *sim) tell(ev core.Event) {
-	if m.up {
-		m.inbox = append(m.inbox, ev)
-		life := m.life
-		m.at(0, func() {
-			if m.life == life {
-				m.drain()
-			}
-		})
+func (m *home) tell(ev core.Event) { m.put(item{ev: ev}) }
+
+func (m *home) put(it item) {
+	if !m.up {
+		return
 	}
-}
-
-func (m *sim) drain() {
-	if evs := m.inbox; m.up && len(evs) > 0 {
-		m.inbox = nil
-		m.do(evs...)
-	}
-}
-
-func (m *sim) now() core.Now {
-	return core.Now{Boot: core.Instant(m.T - m.boot), BootID: fmt.Sprintf("boot-%d", m.bootNo), WallMS: 1_800_000_000_000 + m.T, Trusted: m.trusted, Seq: m.seq + 1}
-}
-
-// do reduces one batch as the Manager does: what need not wait, commit, adopt, what had to wait. The process may die between any
-// two of them, and the disk may refuse.
-func (m *sim) do(evs ...core.Event) {
-	evs = append(m.again, evs...)
-	m.again = nil
-	for _, ev := range evs {
-		if _, tick := ev.(core.Tick); !tick {
-			text, _ := json.Marshal(ev)
-			m.note("%s %s", core.KindOf(ev), text[:min(len(text), 220)])
+	m.inbox = append(m.inbox, it)
+	if m.writing != nil && !m.asleep {
+		for _, out := range core.UrgentStops(m.s, m.now(), it.ev) {
+			m.note("  beside the commit")
+			m.carry(out)
 		}
 	}
-	m.steps++
+	after := int64(0)
+	if m.whim(4, len(m.inbox)) == 0 {
+		after = 1 + int64(m.whim(30, 7)) // what comes in the meantime is one batch with it
+	}
+	m.drainSoon(after)
+}
+
+func (m *home) drainSoon(after int64) {
+	if m.draining {
+		return
+	}
+	m.draining = true
+	life := m.life
+	m.at(after, func() {
+		if m.life == life {
+			m.draining = false
+			m.drain()
+		}
+	})
+}
+
+// drain takes all that waits. While the disk refuses it is tried at its own pace, but for what cannot wait.
+func (m *home) drain() {
+	if !m.up || m.asleep || m.writing != nil || len(m.inbox) == 0 {
+		return
+	}
+	if m.retryAt > m.T && !slices.ContainsFunc(m.inbox, func(it item) bool { return it.msg != nil || core.StopsSomething(it.ev) }) {
+		return
+	}
+	n := min(len(m.inbox), 256)
+	batch := slices.Clone(m.inbox[:n])
+	m.inbox = m.inbox[n:]
+	m.do(batch)
+	if len(m.inbox) > 0 {
+		m.drainSoon(0)
+	}
+}
+
+func (m *home) now() core.Now {
+	return core.Now{Boot: core.Instant(m.T - m.boot), BootID: fmt.Sprintf("boot-%d", m.bootNo), WallMS: wallMS + m.T + m.wallOff, Trusted: m.trusted, Seq: m.seq + 1}
+}
+
+// wallMS is the wall clock at the beginning of time.
+const wallMS = 1_800_000_000_000
+
+// do reduces one batch as the Manager does: what need not wait, commit, adopt, what had to wait.
+func (m *home) do(batch []item) {
+	if m.retryAt != 0 {
+		m.retryAt = 0
+		batch = slices.Concat(m.held, batch, m.inbox) // what waited for the disk goes along
+		m.held, m.inbox = nil, nil
+	}
+	evs := make([]core.Event, len(batch))
+	for i, it := range batch {
+		evs[i] = it.ev
+		if m.keep {
+			if _, tick := it.ev.(core.Tick); !tick {
+				text, _ := json.Marshal(it.ev)
+				m.note("%s %s", core.KindOf(it.ev), text[:min(len(text), 220)])
+			}
+		}
+	}
+	m.tally.count(m, len(evs))
 	now := m.now()
+	m.cover.events(m, now, evs)
 	c := m.reduce(now, evs)
-	m.judge.change(c)
-	for _, out := range c.Now {
+	m.judge.decided(batch, c)
+	soft := !c.Must && (m.softSince == 0 || m.T < m.softSince+softMS)
+	if mark := m.s.NextMark(m.written); !m.trusted && mark != 0 && now.Boot >= mark {
+		soft = false
+	}
+	w := &write{batch: batch, c: c, now: now, at: m.T}
+	early := c.Now
+	if m.refused && !soft {
+		early, w.late = m.stopsOf(c.Now)
+	}
+	for _, out := range early {
 		m.carry(out)
 	}
-	if c.Must && m.fault(150) {
-		m.note("killed before the commit")
-		m.kill()
+	if soft {
+		m.seq += int64(len(evs))
+		if m.disk.soft(c) && m.softSince == 0 {
+			m.softSince = m.T
+		}
+		m.adopt(w)
 		return
 	}
-	if c.Must && m.fault(100) {
-		m.note("the disk refuses")
-		m.s.Device.TaskNo = c.DeviceRow().TaskNo // ids that may have left are not used again
-		m.again = evs
-		m.at(1_000, func() { m.inbox = append(m.inbox, core.Tick{}); m.drain() })
-		return
+	m.commit(w)
+}
+
+func (m *home) stopsOf(outs []core.Output) (stops, others []core.Output) {
+	for _, out := range outs {
+		d, call := out.(core.Dispatch)
+		if _, stop := out.(core.Stop); stop || call && len(m.cat.Operations[d.Method].Stops) > 0 {
+			stops = append(stops, out)
+		} else {
+			others = append(others, out)
+		}
 	}
-	m.disk.write(c, m.s)
-	m.seq += int64(len(evs))
-	for _, mv := range c.Moves {
+	return stops, others
+}
+
+// adopt makes a change the state.
+func (m *home) adopt(w *write) {
+	for _, mv := range w.c.Moves {
 		m.note("  %s/%s%s %s → %s %s %s", mv.Workflow, mv.Step, mv.Effect, mv.From, mv.To, mv.Reason, mv.Task)
 	}
-	m.s = m.s.With(c)
-	if c.Must {
-		m.commits, m.wrote = m.commits+1, m.T
-		m.disk.same(m)
-	}
-	m.judge.adopted(c)
-	for _, s := range core.Audit(m.s, now) {
-		m.failf("nothing can move it: %s", s)
-	}
-	if len(c.Outputs) > 0 && m.fault(150) {
-		m.note("killed after the commit")
-		m.kill()
-		return
-	}
-	for _, out := range c.Outputs {
-		m.carry(out)
-	}
-	for _, msg := range c.Outbox {
-		if msg.StepDue != nil {
-			m.cloud(*msg.StepDue)
-		}
+	m.s = m.s.With(w.c)
+	m.cover.moves(w.c)
+	m.judge.adopted(w)
+	m.cloud.outbox(w.c)
+	for _, s := range core.Audit(m.s, w.now) {
+		m.failf("stuck step: the agent's own audit finds %s", s)
 	}
 }
 
-func (m *sim) carry(out core.Output) {
+func (m *home) carry(out core.Output) {
 	m.note("    > %T %+v", out, out)
 	m.judge.output(out)
 	m.robot.carry(out)
 }
 
-// reduce decides twice, and looks whether the state that was handed in is still the same.
-func (m *sim) reduce(now core.Now, evs []core.Event) core.Change {
-	look := m.rnd.IntN(6) == 0
-	if !look {
+// reduce decides, now and then twice, and looks whether the state that was handed in is still the same.
+func (m *home) reduce(now core.Now, evs []core.Event) core.Change {
+	if m.whim(12, 1) != 0 {
 		return core.Reduce(m.s, now, evs)
 	}
 	before := m.picture()
@@ -294,55 +352,15 @@ func (m *sim) reduce(now core.Now, evs []core.Event) core.Change {
 	if after := m.picture(); before != after {
 		m.failf("the reduction changed what it was given:\n%s\n%s", before, after)
 	}
-	for _, wf := range m.s.Workflows {
-		for i := range wf.Steps {
-			if why := core.Why(m.s, now, wf, i); len(why) == 0 || why[0].Text == "" {
-				m.failf("no answer why %s is %s", wf.Steps[i].ID, wf.Steps[i].State)
-			}
-		}
-	}
 	return c
 }
 
 // picture shows the whole state, private fields too.
-func (m *sim) picture() string {
+func (m *home) picture() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v %+v %v %v %v", m.s.Device, m.s.Known, m.s.Services, m.s.Tombs, m.s.Open())
 	for _, id := range slices.Sorted(maps.Keys(m.s.Workflows)) {
 		fmt.Fprintf(&b, "\n%+v", *m.s.Workflows[id])
 	}
 	return b.String()
-}
-
-// kill ends the agent's process as a power cut would, and starts it again some time later, maybe with the whole machine.
-func (m *sim) kill() {
-	if !m.up {
-		return
-	}
-	m.note("agent killed")
-	m.up = false
-	m.life++
-	m.inbox, m.again = nil, nil
-	m.robot.there = false
-	m.robot.line++
-	after := m.between(100, 90_000)
-	if m.coin() {
-		m.bootNo++
-		m.boot = m.T + m.between(1, after) - m.between(0, 200_000)
-		m.trusted = m.dice(4) != 0
-	}
-	m.at(after, m.start)
-}
-
-// start begins a process on what the disk holds.
-func (m *sim) start() {
-	if m.up {
-		return
-	}
-	m.up = true
-	m.startNo++
-	m.s = m.disk.load(m.cat)
-	m.note("agent started, boot clock %d", m.T-m.boot)
-	m.do(core.Started{StartNo: m.startNo})
-	m.at(m.between(5, 5_000), m.robot.callIn)
 }

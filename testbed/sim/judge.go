@@ -1,25 +1,45 @@
 package sim
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"deviceagent/taskmanager/core"
-	"deviceagent/taskmanager/core/catalog"
 )
 
-// judge holds what happened against the promises. Of the core it uses what goes in and comes out; what is true it takes from the
-// robot.
+// judge holds what happened against the promises. Of the core it uses what goes in and comes out: events, dispatches, reports, and
+// what those who watch are told of each step. What is true in the home it takes from the robot's own log. The state of the agent is
+// read in three places only: after a cut, where it is held against what was acknowledged; for what could move a step; and for its
+// answer to "why".
 type judge struct {
-	m         *sim
-	owner     map[core.TaskID]stepRef
-	sentAt    map[core.TaskID]int64
-	cancelled map[core.WorkflowID]bool
-	states    map[stepRef]core.StepState
-	endedAt   map[stepRef]int64
-	open      map[core.MessageID]int // messages that wait for their ack
-	results   map[core.WorkflowID]int
-	repeats   map[core.WorkflowID]int
+	m     *home
+	owner map[core.TaskID]stepRef
+	tries map[stepRef][]core.TaskID
+	plans map[core.WorkflowID]*core.Plan // those that were accepted
+
+	accepted   map[core.WorkflowID]bool
+	sentAt     map[core.TaskID]int64
+	cancelled  map[core.WorkflowID]bool
+	oneGone    map[stepRef]bool // cancelled on its own
+	cancelAll  int64            // planner time of the last cancel of all
+	told       map[stepRef]core.StepState
+	endedAt    map[stepRef]int64
+	saysFailed map[core.TaskID]bool // the first end that the agent was told
+	saysEnd    map[core.TaskID]bool
+	kept       map[core.TaskID]bool // of a commit: a stop may leave before one that is refused
+	cloudDone  map[core.TaskID]bool
+	results    map[core.WorkflowID]*core.Result
+	heardAcks  map[core.WorkflowID]int // accepted ones
+	heardEnds  map[core.WorkflowID]int
+	bare       map[stepRef]int64 // since when nothing can move it
+	readings   readings
+	asked      map[stepRef]core.EscalationID // the open question about a step
+	questions  map[core.WorkflowID]map[core.EscalationID]bool
+	replans    map[core.WorkflowID]int
+	again      map[stepRef]map[core.EscalationID]bool // tries that decisions added
+	service    bool                                   // the agent was told that the robot's service is there
+	foreign    bool                                   // something else was said to use the wheels
 }
 
 type stepRef struct {
@@ -27,200 +47,369 @@ type stepRef struct {
 	step core.StepID
 }
 
-func newJudge(m *sim) *judge {
-	return &judge{m: m, owner: map[core.TaskID]stepRef{}, sentAt: map[core.TaskID]int64{}, cancelled: map[core.WorkflowID]bool{}, states: map[stepRef]core.StepState{},
-		endedAt: map[stepRef]int64{}, open: map[core.MessageID]int{}, results: map[core.WorkflowID]int{}, repeats: map[core.WorkflowID]int{}}
+func (s stepRef) String() string { return fmt.Sprintf("%s/%s", s.wf, s.step) }
+
+func newJudge(m *home) *judge {
+	return &judge{m: m, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
+		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, saysFailed: map[core.TaskID]bool{},
+		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
+		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
+		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{}}
 }
 
-func (j *judge) offered(ev core.PlanSubmitted) { j.asked(ev.Msg) }
-func (j *judge) asked(id core.MessageID)       { j.open[id]++ }
+// nameOf names a dispatch by its step and number: that stays the same where other decisions are left out.
+func (j *judge) nameOf(task core.TaskID) string {
+	at, ok := j.owner[task]
+	if !ok {
+		return string(task)
+	}
+	return fmt.Sprintf("%s#%d", at, slices.Index(j.tries[at], task))
+}
 
-// change sees a decision before anything of it leaves.
-func (j *judge) change(c core.Change) {
+func (j *judge) spec(at stepRef) *core.StepSpec {
+	if p := j.plans[at.wf]; p != nil {
+		if i := p.Lookup(at.step); i >= 0 {
+			return &p.Steps[i]
+		}
+	}
+	return nil
+}
+
+// decided sees a decision before anything of it leaves.
+func (j *judge) decided(batch []item, c core.Change) {
+	for i, it := range batch {
+		if ev, ok := it.ev.(core.DecisionReceived); ok && c.Answers[i].Accepted && ev.Action == core.ActRetry {
+			j.oneMore(ev.Escalation)
+		}
+	}
 	for _, wf := range c.Workflows {
+		j.plans[wf.Plan.Workflow] = wf.Plan // the latest revision
 		for _, a := range wf.Attempts {
-			j.owner[a.Task] = stepRef{wf.Plan.Workflow, wf.Steps[a.Step].ID}
+			if _, known := j.owner[a.Task]; !known {
+				at := stepRef{wf.Plan.Workflow, wf.Steps[a.Step].ID}
+				j.owner[a.Task] = at
+				j.tries[at] = append(j.tries[at], a.Task)
+			}
 		}
 	}
 }
 
-// adopted sees it once it is durable.
-func (j *judge) adopted(c core.Change) {
+// adopted sees it once it is durable and those who watch are told.
+func (j *judge) adopted(w *write) {
+	j.durable(w)
+	j.movers()
+	if j.m.whim(6, 9) == 0 {
+		j.why()
+	}
+}
+
+// durable sees what is on disk, whether its process lived to tell or not.
+func (j *judge) durable(w *write) {
+	batch, c := w.batch, w.c
 	m := j.m
+	j.answers(batch, c)
+	for _, wf := range c.Workflows {
+		for _, a := range wf.Attempts {
+			j.kept[a.Task] = true
+		}
+	}
+	for i, it := range batch {
+		switch ev := it.ev.(type) {
+		case core.ControlReceived:
+			j.wish(ev, c.Answers[i])
+		case core.PlanSubmitted:
+			if c.Answers[i].Accepted && ev.Before == nil {
+				j.superseded(ev.Plan.Workflow)
+			}
+			if id := ev.Plan.Workflow; c.Answers[i].Accepted && !j.accepted[id] {
+				if j.accepted[id] = true; ev.Before == nil && ev.SentMS <= j.cancelAll {
+					m.failf("dispatch after cancel: %s was sent before a cancel of all and is accepted after it", id)
+				}
+			}
+		case core.TaskEnded:
+			j.ends(ev)
+		case core.TaskStatus:
+			if ev.Known == core.KnownEnded && ev.Ended != nil {
+				j.ends(*ev.Ended)
+			}
+		case core.DecisionReceived:
+			j.decision(ev, c.Answers[i])
+		case core.Observed:
+			if ev.Event == "external_start" || ev.Event == "external_stop" {
+				j.foreign = ev.Event == "external_start"
+			}
+		case core.ExecutorUp:
+			j.service = true
+		case core.ExecutorDown:
+			j.service = false
+		case core.ContextRead:
+			j.readings.learn(w.at, ev)
+		}
+	}
 	for _, id := range c.Tombs {
 		j.cancelled[id] = true
 	}
-	for _, msg := range c.Outbox {
-		switch msg.Type {
-		case core.MsgAck:
-			if j.open[msg.Ack.Ref]--; j.open[msg.Ack.Ref] < 0 {
-				m.failf("a second ack of %s", msg.Ack.Ref)
-			}
-			if msg.Ack.Accepted && msg.Ack.Plan != "" && j.results[msg.Workflow] > 0 {
-				j.repeats[msg.Workflow]++
-			}
-		case core.MsgResult:
-			if j.results[msg.Workflow]++; j.results[msg.Workflow] > 1+j.repeats[msg.Workflow] {
-				m.failf("%d results of %s", j.results[msg.Workflow], msg.Workflow)
-			}
+	for _, out := range c.Now {
+		if d, ok := out.(core.Dispatch); ok && j.cancelled[j.owner[d.Task].wf] && !stops(d) {
+			m.failf("dispatch after cancel: %s of %s leaves with its own cancel", d.Method, j.nameOf(d.Task))
 		}
 	}
 	for _, mv := range c.Moves {
 		if mv.Step != "" && mv.Effect == "" {
-			j.moved(mv)
+			j.moved(mv, w.at)
 		}
+	}
+	j.questioned(c)
+}
+
+// answers: each message that the agent took is answered exactly once.
+func (j *judge) answers(batch []item, c core.Change) {
+	want, got := map[core.MessageID]int{}, map[core.MessageID]int{}
+	for _, it := range batch {
+		if it.msg != nil {
+			want[it.msg.id]++
+		}
+	}
+	for _, x := range c.Outbox {
+		if x.Type == core.MsgAck {
+			got[x.Ack.Ref]++
+		}
+	}
+	if !maps.Equal(want, got) {
+		j.m.failf("answers: the agent took %v and answered %v", want, got)
 	}
 }
 
-func (j *judge) moved(mv core.Move) {
-	at := stepRef{mv.Workflow, mv.Step}
-	if j.states[at].Terminal() {
-		j.m.failf("%v went from %s to %s", at, j.states[at], mv.To)
-	}
-	to := core.StepState(mv.To)
-	j.states[at] = to
-	if to.Terminal() {
-		j.endedAt[at] = j.m.T
-	}
-	wf := j.m.s.Workflows[mv.Workflow]
-	if wf == nil {
+// wish notes what a person wants to have ended.
+func (j *judge) wish(ev core.ControlReceived, a *core.Answer) {
+	if ev.Verb != "cancel" || ev.Before != nil {
 		return
 	}
-	i := wf.Plan.Lookup(mv.Step)
-	spec := &wf.Plan.Steps[i]
 	switch {
-	case to == core.Completed && spec.Target == core.OnDevice:
-		j.proven(at, &wf.Steps[i], spec)
+	case ev.Scope == "all" && a.Accepted:
+		j.cancelAll = max(j.cancelAll, ev.SentMS)
+		for id := range j.accepted {
+			if !j.over(id) {
+				j.cancelled[id] = true
+			}
+		}
+	case ev.Scope == "workflow" && (a.Accepted || a.Reason == core.ReasonUnknownTarget):
+		j.cancelled[core.WorkflowID(ev.Target)] = true
+	case ev.Scope == "step" && a.Accepted && a.State != string(core.Running): // a refused stop lets it run
+		wf, step := cut(ev.Target)
+		j.oneGone[stepRef{wf, step}] = true
+	}
+}
+
+// over says whether every step of a plan was told to have ended.
+func (j *judge) over(id core.WorkflowID) bool {
+	for _, s := range j.plans[id].Steps {
+		if !j.told[stepRef{id, s.ID}].Terminal() {
+			return false
+		}
+	}
+	return true
+}
+
+func (j *judge) ends(ev core.TaskEnded) {
+	at, ok := j.owner[ev.Task]
+	if !ok || !j.kept[ev.Task] || j.saysEnd[ev.Task] || ev.Source != "" && ev.Source != "home" {
+		return
+	}
+	j.saysEnd[ev.Task] = true
+	j.saysFailed[ev.Task] = ev.Outcome == core.OutcomeFailed && !j.told[at].Terminal()
+}
+
+func (j *judge) cloudSays(task core.TaskID, done bool) { j.cloudDone[task] = done }
+
+func (j *judge) moved(mv core.Move, decided int64) {
+	m, at := j.m, stepRef{mv.Workflow, mv.Step}
+	before, to := j.told[at], core.StepState(mv.To)
+	if before.Terminal() {
+		m.failf("terminal is terminal: %s went from %s to %s", at, before, to)
+	}
+	if before != "" && mv.From != string(before) {
+		m.failf("%s was told to be %s, and goes to %s from %s", at, before, to, mv.From)
+	}
+	j.told[at] = to
+	if to != core.Blocked {
+		delete(j.asked, at)
+	}
+	if !to.Terminal() {
+		return
+	}
+	j.endedAt[at] = decided
+	spec := j.spec(at)
+	if spec == nil {
+		m.failf("%s ends %s, and nobody handed it in", at, to)
+	}
+	m.tally.Steps++
+	switch {
+	case to == core.Completed:
+		j.proven(at, mv.Task, spec)
 	case to == core.Satisfied:
 		j.holds(at, spec)
 	}
 }
 
-// proven: no step is completed unless the robot did it, for this very task, after its dispatch.
-func (j *judge) proven(at stepRef, st *core.Step, spec *core.StepSpec) {
-	m := j.m
-	d := m.robot.deeds[st.Task]
-	switch spec.Method {
-	case "setMoveTo", "returnToStation":
-		there := spec.Method == "returnToStation" && m.robot.values["station.docked"] == true
-		if e := st.Effects[0].Evidence; spec.Method == "setMoveTo" && len(e) > 0 && e[len(e)-1].Recovered {
-			there = m.robot.values["movement.location"] == spec.Call["position"] // its event is lost: that it is there stands in
-		}
-		if (d == nil || d.effect == 0) && !there {
-			m.failf("%v is completed, the robot never got there for %s", at, st.Task)
-		}
-	case "startBasicAirClear":
-		if d == nil || d.effect == 0 || slices.Contains(spec.Effects, "air_cleaning_completed") && (d.ended == 0 || d.stops) {
-			m.failf("%v is completed, the robot did not clean for %s", at, st.Task)
-		}
-	case "startVitalSign":
-		if d == nil || d.ended == 0 {
-			m.failf("%v is completed, nobody measured for %s", at, st.Task)
-		}
-	case "setScreen", "setVolume", "setMannerMode":
-		if (d == nil || d.effect == 0) && !j.setting(spec) {
-			m.failf("%v is completed, %v was never set by %s, and it is %v", at, spec.Call, st.Task, m.robot.values)
-		}
-	case "stopMovement", "stopCleaning":
-		res := spec.Stops[0]
-		if o := m.robot.motion[res]; o != nil && (d == nil || d.effect == 0) && o.began != 0 && o.began < j.sentAt[st.Task] {
-			m.failf("%v is completed, and %s still runs on %s", at, o.task, res)
-		}
-	}
-	if j.sentAt[st.Task] == 0 {
-		m.failf("%v is completed and was never sent", at)
-	}
-}
-
-// setting says whether a setting is true now.
-func (j *judge) setting(spec *core.StepSpec) bool {
-	v := j.m.robot.values
-	num := func(k catalog.ContextKey) float64 { f, _ := v[k].(float64); return f }
-	quiet := v["sound.muted"] == true || num("sound.volume") <= 20 || v["mode.manner"] == true
-	switch spec.Method {
-	case "setScreen":
-		if b, ok := spec.Call["brightness"].(float64); ok && b > 30 {
-			return num("display.brightness") == b
-		}
-		if spec.Call["on"] == true {
-			return num("display.brightness") > 0
-		}
-		return num("display.brightness") <= 30
-	case "setVolume":
-		if l, _ := spec.Call["level"].(float64); l > 20 {
-			return num("sound.volume") == l
-		}
-		return quiet
-	}
-	if spec.Call["on"] == true {
-		return quiet
-	}
-	return v["mode.manner"] == false
-}
-
-// holds: what counts as satisfied has to be true.
-func (j *judge) holds(at stepRef, spec *core.StepSpec) {
-	m := j.m
-	v := m.robot.values
-	ok := true
-	switch spec.Method {
-	case "setMoveTo":
-		ok = v["movement.location"] == spec.Call["position"] || m.T-m.robot.changed["movement.location"] < 10_000 || m.robot.motion["base"] != nil && m.robot.motion["base"].task == ""
-	case "returnToStation":
-		ok = v["station.docked"] == true || m.T-m.robot.changed["station.docked"] < 10_000
-	case "startBasicAirClear":
-		ok = v["cleaning.is_running"] == true
-	case "setScreen", "setVolume", "setMannerMode":
-		ok = j.setting(spec)
-	}
-	if !ok {
-		m.failf("%v counts as satisfied: %s %v, and the home is %v", at, spec.Method, spec.Call, v)
-	}
-}
-
 // output sees what leaves.
 func (j *judge) output(out core.Output) {
+	m := j.m
 	d, ok := out.(core.Dispatch)
 	if !ok {
 		return
 	}
+	m.tally.Dispatches++
 	if j.sentAt[d.Task] != 0 {
-		j.m.failf("%s was dispatched twice", d.Task)
+		m.failf("double operation: %s was dispatched twice", d.Task)
 	}
-	j.sentAt[d.Task] = j.m.T
-	at := j.owner[d.Task]
-	if j.cancelled[at.wf] && d.Method != "stopMovement" && d.Method != "stopCleaning" {
-		j.m.failf("%s of %v was dispatched after the cancel", d.Method, at)
+	j.sentAt[d.Task] = m.T
+	at, ok := j.owner[d.Task]
+	if !ok {
+		return // the stop of the body at a new store
 	}
-	if wf := j.m.s.Workflows[at.wf]; wf != nil {
-		spec := &wf.Plan.Steps[wf.Plan.Lookup(at.step)]
-		if spec.DelayMS > 0 && spec.Anchor > 0 {
-			anchor := &wf.Plan.Steps[spec.Anchor-1]
-			if ended := j.endedAt[stepRef{at.wf, anchor.ID}]; anchor.Wait == core.WaitCompleted && j.m.T-ended < spec.DelayMS {
-				j.m.failf("%v was dispatched %d ms after its anchor, its delay is %d ms", at, j.m.T-ended, spec.DelayMS)
-			}
+	if !stops(d) && (j.cancelled[at.wf] || j.oneGone[at]) {
+		m.failf("dispatch after cancel: %s of %s", d.Method, at)
+	}
+	if j.told[at].Terminal() {
+		m.failf("terminal is terminal: %s of %s is dispatched, it is %s", d.Method, at, j.told[at])
+	}
+	spec := j.spec(at)
+	j.delayOver(at, spec)
+	failed := int64(0)
+	for _, task := range j.tries[at] {
+		if j.saysFailed[task] {
+			failed++
 		}
+	}
+	if failed >= max(1, spec.Retry.Attempts)+int64(len(j.again[at])) {
+		m.failf("budget: %s is dispatched after %d of %d tries failed, and decisions added %d", at, failed, spec.Retry.Attempts, len(j.again[at]))
+	}
+}
+
+func stops(d core.Dispatch) bool { return d.Method == "stopMovement" || d.Method == "stopCleaning" }
+
+func (j *judge) delayOver(at stepRef, spec *core.StepSpec) {
+	if spec.DelayMS == 0 || spec.Anchor == 0 {
+		return
+	}
+	anchor := &j.plans[at.wf].Steps[spec.Anchor-1]
+	if gone := j.m.T - j.endedAt[stepRef{at.wf, anchor.ID}]; anchor.Wait == core.WaitCompleted && gone < spec.DelayMS {
+		j.m.failf("%s was dispatched %d ms after its anchor, its delay is %d ms", at, gone, spec.DelayMS)
 	}
 }
 
 // began: what moves the body begins once for a step, unless the end of the earlier task is sure.
-func (j *judge) began(d *deed) {
-	at := j.owner[d.task]
-	for task, other := range j.m.robot.deeds {
-		if task == d.task || j.owner[task] != at || other.began == 0 {
+func (j *judge) began(now *job) {
+	at, ok := j.owner[now.task]
+	if !ok {
+		return
+	}
+	op := j.m.cat.Operations[now.call.Method]
+	for _, task := range j.tries[at] {
+		other := j.m.robot.log[task]
+		if task == now.task || other == nil || other.began == 0 {
 			continue
 		}
-		op := j.m.cat.Operations[d.d.Method]
 		switch {
-		case op.Redo == catalog.RedoNever || op.Redo == "":
-			j.m.failf("%s of %v began again as %s", d.d.Method, at, d.task)
-		case op.Redo == catalog.RedoAfterStop && (other.ended == 0 || other.ended > j.sentAt[d.task]):
-			j.m.failf("%s of %v was sent again as %s before %s had ended", d.d.Method, at, d.task, task)
+		case op.Redo == "never" || op.Redo == "":
+			j.m.failf("double operation: %s of %s began again as %s", now.call.Method, at, now.task)
+		case op.Redo == "after_stop" && (other.ended == 0 || other.ended > j.sentAt[now.task]):
+			j.m.failf("double operation: %s of %s was sent again as %s before %s had ended", now.call.Method, at, now.task, task)
 		}
 	}
 }
 
-// allEnded: hours after the last fault every plan has ended and holds nothing.
+// cut: the process is gone. What was told of steps that go on is worth nothing now; what has ended stays so.
+func (j *judge) cut() {
+	maps.DeleteFunc(j.told, func(_ stepRef, s core.StepState) bool { return !s.Terminal() })
+	clear(j.bare)
+	clear(j.readings)
+	clear(j.saysEnd) // an end that nobody waited for may be forgotten: it is asked for again
+	j.service, j.foreign = false, false
+}
+
+// restarted: what was acknowledged before the cut is there after it.
+func (j *judge) restarted() {
+	m := j.m
+	lost := func(f string, args ...any) { m.failf("lost record: "+f, args...) }
+	for id := range j.plans {
+		if j.heardAcks[id] == 0 && len(j.toldOf(id)) == 0 {
+			continue // nobody was told that it is there
+		}
+		wf := m.s.Workflows[id]
+		if wf == nil {
+			wf = m.disk.finished(id)
+		}
+		if m.tally.Acknowledged++; wf == nil {
+			lost("plan %s was accepted and is gone", id)
+		}
+		for i := range wf.Steps {
+			m.tally.Acknowledged++
+			if told := j.told[stepRef{id, wf.Steps[i].ID}]; told.Terminal() && told != wf.Steps[i].State {
+				lost("%s/%s was told to be %s and is %s", id, wf.Steps[i].ID, told, wf.Steps[i].State)
+			}
+		}
+		if r := j.results[id]; r != nil && r.Status != wf.State {
+			lost("%s was reported %s and is %s", id, r.Status, wf.State)
+		}
+	}
+	for id := range j.cancelled {
+		if m.tally.Acknowledged++; m.s.Tombs[id] == "" && m.disk.finished(id) == nil && (m.s.Workflows[id] == nil || !m.s.Workflows[id].State.Terminal()) {
+			lost("the cancel of %s is forgotten", id)
+		}
+	}
+}
+
+func (j *judge) toldOf(id core.WorkflowID) (out []core.StepState) {
+	for _, s := range j.plans[id].Steps {
+		if t := j.told[stepRef{id, s.ID}]; t.Terminal() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// heard sees a report at the planner.
+func (j *judge) heard(x core.Message) {
+	m := j.m
+	switch x.Type {
+	case core.MsgAck:
+		if x.Ack.Accepted && x.Ack.Plan != "" {
+			j.heardAcks[x.Workflow]++
+		}
+	case core.MsgResult:
+		j.heardEnds[x.Workflow]++
+		if before := j.results[x.Workflow]; before != nil {
+			if text(before) != text(x.Result) {
+				m.failf("results: %s was reported\n%s\nand now\n%s", x.Workflow, text(before), text(x.Result))
+			}
+			return
+		}
+		j.results[x.Workflow] = x.Result
+		m.tally.Ends[x.Result.Status]++
+		for _, r := range x.Result.Steps {
+			at := stepRef{x.Workflow, r.ID}
+			if told := j.told[at]; told != "" && told != r.State {
+				m.failf("results: %s was told to be %s and is reported %s", at, told, r.State)
+			}
+			if j.told[at] == "" && r.State == core.Completed && len(j.tries[at]) > 0 { // it ended in a commit that nobody lived to tell
+				j.proven(at, j.tries[at][len(j.tries[at])-1], j.spec(at))
+			}
+			j.told[at] = r.State
+		}
+	}
+}
+
+func text(r *core.Result) string {
+	t := string(r.Status) + " " + string(r.Reason)
+	for _, s := range r.Steps {
+		t += fmt.Sprintf(" %s:%s:%s:%d", s.ID, s.State, s.Reason, s.Attempts)
+	}
+	return t
+}
+
+// allEnded: hours after the last fault every plan has ended, holds nothing, and was reported once.
 func (j *judge) allEnded() {
 	m := j.m
 	for _, id := range slices.Sorted(maps.Keys(m.s.Workflows)) {
@@ -229,15 +418,27 @@ func (j *judge) allEnded() {
 			for i := range wf.Steps {
 				m.note("%s/%s is %s %s %s due %d: %+v", id, wf.Steps[i].ID, wf.Steps[i].State, wf.Steps[i].Reason, wf.Steps[i].Detail, wf.Steps[i].Due, core.Why(m.s, m.now(), wf, i))
 			}
-			m.failf("%s is %s for ever", id, wf.State)
-		}
-		if j.results[id] == 0 {
-			m.failf("%s has ended and has no result", id)
+			m.failf("stuck step: %s is %s for ever", id, wf.State)
 		}
 		for _, a := range wf.Attempts {
 			if a.State != core.Ended && wf.Steps[a.Step].State != core.Completed { // of a completed step it is asked when somebody needs what it holds
-				m.failf("%s of %s holds %v for ever: %s", a.Task, id, a.Resources, a.State)
+				m.failf("stuck step: %s of %s holds %v for ever: %s", a.Task, id, a.Resources, a.State)
 			}
+		}
+	}
+	for id := range j.heardAcks {
+		if j.heardEnds[id] == 0 {
+			m.failf("results: %s was accepted and never reported", id)
+		}
+	}
+	for id, n := range j.heardEnds {
+		if n > j.heardAcks[id] {
+			m.failf("results: %s was reported %d times, and accepted %d times", id, n, j.heardAcks[id])
+		}
+	}
+	for _, l := range m.cloud.letters {
+		if !l.answered {
+			m.failf("answers: %s was never answered", l.id)
 		}
 	}
 }

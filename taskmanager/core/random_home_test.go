@@ -1,0 +1,57 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+
+	"deviceagent/taskmanager/core"
+)
+
+// What random homes (testbed sim) have found, each as the shortest story that shows it.
+
+// TestWhoIsQueuedBehindAnotherIsTold: nobody uses the wheels yet, a step that is queued earlier keeps its place.
+func TestWhoIsQueuedBehindAnotherIsTold(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"}},{"cloud_step_id":"step_2","taskMethod":"returnToStation"}]`)
+	if st := r.step("step_1"); st.State != core.Queued {
+		t.Fatalf("the first is %s, it should be read where the robot is", st.State)
+	}
+	facts := core.Why(r.s, r.now, r.s.Workflows["wf_1"], 1)
+	if facts[0].Kind != "resource" || !strings.Contains(facts[0].Text, "wf_1/step_1") {
+		t.Fatalf("the second waits for the first, and is told %+v", facts)
+	}
+}
+
+// TestWhoForgetsATaskLosesIt: an executor that does not know any more what it accepted will never tell its end, and a task that a
+// person paces has no other bound.
+func TestWhoForgetsATaskLosesIt(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"})
+	if st := r.step("step_1"); st.State != core.OutcomeUnknown || st.Due == 0 {
+		t.Fatalf("it is %s, due %d", st.State, st.Due)
+	}
+}
+
+// TestAFailedProofFreesItsResource: a step that says it is done keeps its wheels until it is decided. Where it then fails and asks, whoever
+// waits for them goes on.
+func TestAFailedProofFreesItsResource(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"}, core.TaskEnded{Task: task, Outcome: core.OutcomeDone})
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"returnToStation","params":{}}]`)
+	r.event("movement.arrived", task, core.Values{"room_id": "study"})
+	if st := r.step("step_1"); st.State != core.Blocked {
+		t.Fatalf("the first is %s, the opposite of its effect was seen", st.State)
+	}
+	if d := core.Audit(r.s, r.now); len(d) > 0 {
+		t.Fatalf("nothing can move %v", d)
+	}
+	if st := r.s.Workflows["wf_2"].Steps[0]; st.State == core.Queued && st.Reason == core.ReasonResourceBusy {
+		t.Fatalf("the second still waits for the wheels: %+v", st)
+	}
+}

@@ -1,0 +1,195 @@
+package sim
+
+import (
+	"slices"
+
+	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
+)
+
+// coverage counts what of the life cycle a run has seen: which stimulus met a step in which state, and which move was made.
+type coverage struct {
+	Cells map[core.StepState]map[core.Stimulus]int64
+	Moves map[core.StepState]map[core.StepState]int64
+	Kinds map[core.EventKind]int64
+}
+
+func newCoverage() *coverage {
+	return &coverage{Cells: map[core.StepState]map[core.Stimulus]int64{}, Moves: map[core.StepState]map[core.StepState]int64{}, Kinds: map[core.EventKind]int64{}}
+}
+
+func (c *coverage) hit(s core.StepState, on core.Stimulus) {
+	if c.Cells[s] == nil {
+		c.Cells[s] = map[core.Stimulus]int64{}
+	}
+	c.Cells[s][on]++
+}
+
+func (c *coverage) add(o *coverage) {
+	for s, row := range o.Cells {
+		for on, n := range row {
+			if c.Cells[s] == nil {
+				c.Cells[s] = map[core.Stimulus]int64{}
+			}
+			c.Cells[s][on] += n
+		}
+	}
+	for s, row := range o.Moves {
+		for to, n := range row {
+			if c.Moves[s] == nil {
+				c.Moves[s] = map[core.StepState]int64{}
+			}
+			c.Moves[s][to] += n
+		}
+	}
+	for k, n := range o.Kinds {
+		c.Kinds[k] += n
+	}
+}
+
+func (c *coverage) moves(ch core.Change) {
+	for _, mv := range ch.Moves {
+		if mv.Step == "" || mv.Effect != "" {
+			continue
+		}
+		from := core.StepState(mv.From)
+		if c.Moves[from] == nil {
+			c.Moves[from] = map[core.StepState]int64{}
+		}
+		c.Moves[from][core.StepState(mv.To)]++
+	}
+}
+
+// events counts what the events of a batch meet. Of a batch only the first is sure to meet the steps as they stand.
+func (c *coverage) events(m *home, now core.Now, evs []core.Event) {
+	for _, ev := range evs {
+		c.Kinds[core.KindOf(ev)]++
+	}
+	for _, id := range m.s.Open() {
+		wf := m.s.Workflows[id]
+		for i := range wf.Steps {
+			if st := &wf.Steps[i]; !st.State.Terminal() && st.Due != 0 && st.Due <= now.Boot {
+				c.hit(st.State, "its time is over")
+				return // what comes with it meets another state
+			}
+		}
+	}
+	switch ev := evs[0].(type) {
+	case core.ExecutorDown:
+		c.every(m, "service gone")
+	case core.Started:
+		c.every(m, "restart")
+	case core.ControlReceived:
+		c.cancelled(m, ev)
+	default:
+		if task, on := stimulus(m, evs[0]); on != "" {
+			c.about(m, task, on)
+		}
+	}
+}
+
+func (c *coverage) every(m *home, on core.Stimulus) {
+	for _, wf := range m.s.Workflows {
+		for i := range wf.Steps {
+			c.hit(wf.Steps[i].State, on)
+		}
+	}
+}
+
+func (c *coverage) cancelled(m *home, ev core.ControlReceived) {
+	for id, wf := range m.s.Workflows {
+		for i := range wf.Steps {
+			switch {
+			case ev.Scope == "all", ev.Scope == "workflow" && string(id) == ev.Target, ev.Scope == "step" && ev.Target == string(id)+"/"+string(wf.Steps[i].ID):
+				c.hit(wf.Steps[i].State, "cancel")
+			}
+		}
+	}
+}
+
+// about counts a stimulus of the step whose latest task it names.
+func (c *coverage) about(m *home, task core.TaskID, on core.Stimulus) {
+	at, ok := m.judge.owner[task]
+	if !ok {
+		return
+	}
+	wf := m.s.Workflows[at.wf]
+	if wf == nil {
+		return
+	}
+	if i := wf.Plan.Lookup(at.step); i >= 0 && wf.Steps[i].Task == task {
+		c.hit(wf.Steps[i].State, on)
+	}
+}
+
+func stimulus(m *home, ev core.Event) (core.TaskID, core.Stimulus) {
+	ended := func(how core.Outcome) core.Stimulus {
+		switch how {
+		case core.OutcomeDone:
+			return "says done"
+		case core.OutcomeCancelled:
+			return "says cancelled"
+		}
+		return "says failed"
+	}
+	switch ev := ev.(type) {
+	case core.TaskAnswered:
+		switch {
+		case ev.Accepted:
+			return ev.Task, "accepted"
+		case ev.NotSent:
+			return ev.Task, "not sent"
+		case ev.Unknown:
+			return ev.Task, "call lost"
+		}
+		return ev.Task, "refused"
+	case core.TaskProgress:
+		return ev.Task, "progress"
+	case core.TaskEnded:
+		if ev.Source == "" {
+			return ev.Task, ended(ev.Outcome)
+		}
+	case core.TaskStatus:
+		switch {
+		case ev.Known == core.KnownRunning:
+			return ev.Task, "query: runs"
+		case ev.Known == core.KnownNot:
+			return ev.Task, "query: never ran"
+		case ev.Known == core.KnownNoAnswer:
+			return ev.Task, "query: no answer"
+		case ev.Ended != nil:
+			return ev.Task, ended(ev.Ended.Outcome)
+		}
+	case core.StopAnswered:
+		if ev.Refused {
+			return ev.Task, "stop refused"
+		}
+		if ev.Accepted {
+			return ev.Task, "stop accepted"
+		}
+	case core.Observed:
+		return ev.Task, worth(m, ev)
+	}
+	return "", ""
+}
+
+// worth says what an event means for the task that it names.
+func worth(m *home, ev core.Observed) core.Stimulus {
+	spec := m.judge.spec(m.judge.owner[ev.Task])
+	if spec == nil {
+		return ""
+	}
+	proof := map[catalog.Method][]catalog.EventName{"setMoveTo": {"movement.arrived"}, "returnToStation": {"station.docked"},
+		"startBasicAirClear": {"cleaning.started", "cleaning.completed"}, "startVitalSign": {"vital.completed", "vital.cancelled"}, "setScreen": {"display.changed"},
+		"setVolume": {"sound.changed"}, "setMannerMode": {"mode.changed"}}
+	against := []catalog.EventName{"movement.failed", "cleaning.stopped", "cleaning.failed"}
+	switch {
+	case ev.Event == "movement.arrived" && ev.Data["room_id"] != spec.Call["position"]:
+		return "opposite"
+	case slices.Contains(proof[spec.Method], ev.Event):
+		return "proof"
+	case slices.Contains(against, ev.Event):
+		return "opposite"
+	}
+	return ""
+}

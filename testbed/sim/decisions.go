@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"deviceagent/taskmanager/core"
+)
+
+// decide answers a question of the device: rightly, late, twice, with what is not allowed, about an old plan, or never.
+func (c *cloud) decide(x core.Message) {
+	m, q := c.m, x.Escalation
+	at := stepRef{x.Workflow, x.Step}
+	c.asked[at]++
+	name := fmt.Sprintf("decision %s.%d", at, c.asked[at])
+	d := m.stream(name)
+	ev := core.DecisionReceived{Head: core.Head{Msg: core.MessageID("d-" + name), Hash: name, SentMS: wallMS + m.T}, Escalation: q.ID, PlanRevision: q.Revision}
+	ev.Action = q.Allowed[d.IntN(len(q.Allowed))]
+	if d.coin() && slices.Contains(q.Allowed, core.ActRetry) {
+		ev.Action = core.ActRetry
+	}
+	after := d.between(300, 30_000)
+	fault := d.IntN(8)
+	if fault < 5 && !m.happens(name) {
+		fault = 7
+	}
+	decided := func() bool { return m.judge.asked[at] != q.ID }
+	switch fault {
+	case 0:
+		m.hit(Unanswered, m.T+1, decided)
+		return
+	case 1:
+		after = d.between(100_000, 200_000)
+		m.hit(DecisionLate, m.T+after, decided)
+	case 2:
+		again := after + d.between(100, 60_000)
+		m.hit(DecisionTwice, m.T+again, decided)
+		m.at(again, func() {
+			twice := ev
+			twice.Msg += "-again"
+			if d.coin() {
+				twice.Hash += " other"
+			}
+			c.post(twice.Msg, twice)
+		})
+	case 3:
+		m.hit(DecisionNotAllowed, m.T+after+1_000, decided)
+		bad := ev
+		bad.Msg += "-bad"
+		bad.Action = core.Action([]string{"complete", "skip", "ask_user"}[d.IntN(3)])
+		m.at(d.between(100, 5_000), func() { c.post(bad.Msg, bad) })
+	case 4:
+		m.hit(DecisionStale, m.T+after+1_000, decided)
+		old := ev
+		old.Msg += "-old"
+		old.PlanRevision += 7
+		m.at(d.between(100, 5_000), func() { c.post(old.Msg, old) })
+	}
+	m.at(after, func() {
+		switch ev.Action {
+		case core.ActReplan:
+			p := c.next(at.wf, d, []string{string(at.step)})
+			ev.Plan = p.Plan
+		case core.ActSubstitute:
+			ev.Action = core.ActCancel
+		}
+		c.post(ev.Msg, ev)
+	})
+}
+
+// next makes the next revision of a plan: new steps after what has begun, and some of the old ones again.
+func (c *cloud) next(wf core.WorkflowID, d dice, cancel []string) core.PlanSubmitted {
+	m := c.m
+	rev := int64(1)
+	if p := m.judge.plans[wf]; p != nil {
+		rev = p.Revision + 1
+	}
+	c.revised[wf]++
+	n := c.revised[wf]
+	steps := []map[string]any{}
+	for _, s := range c.wished[wf] {
+		if id := s["cloud_step_id"].(string); !slices.Contains(cancel, id) && d.coin() && alone(s) {
+			steps = append(steps, s)
+		}
+	}
+	for k := range 1 + d.IntN(2) {
+		s := map[string]any{"cloud_step_id": fmt.Sprintf("r%d_%d", n, k)}
+		d.work(s, nil)
+		if s["execution_target"] == nil && d.coin() {
+			s["on_failure"] = "continue"
+		}
+		if k > 0 {
+			s["depends_on"] = []any{map[string]any{"step": fmt.Sprintf("r%d_0", n), "on": "done"}}
+		}
+		steps = append(steps, s)
+	}
+	ev := m.revision(string(wf), rev, d, steps, cancel)
+	c.wished[wf] = steps
+	return ev
+}
+
+// alone says that a step refers to no other one, which the revision may leave out.
+func alone(s map[string]any) bool {
+	deps, _ := s["depends_on"].([]any)
+	return len(deps) == 0 && s["input_from"] == nil && s["temporal_anchor_id"] == nil
+}
+
+// revise sends another revision of a plan that goes on, or of one that does not.
+func (c *cloud) revise(d dice, name string) {
+	m := c.m
+	if len(c.plans) == 0 {
+		return
+	}
+	wf := c.plans[d.IntN(len(c.plans))].Plan.Workflow
+	var cancel []string
+	for _, s := range c.wished[wf] {
+		if d.oneIn(3) {
+			cancel = append(cancel, s["cloud_step_id"].(string))
+		}
+	}
+	ev := c.next(wf, d, cancel)
+	f := Revision
+	switch {
+	case c.over[wf] || m.judge.cancelled[wf]:
+		f = RevisionLate
+	case d.oneIn(4):
+		f = RevisionOutdated
+		ev.Plan.Revision = max(0, ev.Plan.Revision-2)
+	}
+	m.hit(f, m.T+10_000, nil)
+	ev.Msg = core.MessageID("rev-" + name)
+	ev.Hash = "revision " + name
+	c.post(ev.Msg, ev)
+}

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"deviceagent/taskmanager/core"
+)
+
+// Tally counts what was played.
+type Tally struct {
+	Homes        int64
+	Events       int64           // handed to the agent, timers among them
+	Faulty       int64           // of them, with at least one fault in force in their home
+	Faults       map[Fault]int64 // by kind
+	Plans        int64           // handed in
+	Ends         map[core.WorkflowState]int64
+	Steps        int64 // that ended
+	Dispatches   int64
+	Questions    int64 // to the cloud
+	Decisions    int64 // that were taken
+	Whys         int64 // answers to "why" that were held against the judge's own cause
+	Acknowledged int64 // records that were looked for after a cut
+	Bare         int64 // the longest time in ms in which nothing could move a step
+
+	False, Lost, Double, AfterCancel, Stuck, Other int64 // broken promises
+}
+
+func newTally() Tally { return Tally{Faults: map[Fault]int64{}, Ends: map[core.WorkflowState]int64{}} }
+
+func (t *Tally) count(m *home, n int) {
+	t.Events += int64(n)
+	if m.troubled() {
+		t.Faulty += int64(n)
+	}
+}
+
+func (t *Tally) add(o *Tally) {
+	for _, p := range []struct{ to, from *int64 }{{&t.Homes, &o.Homes}, {&t.Events, &o.Events}, {&t.Faulty, &o.Faulty}, {&t.Plans, &o.Plans}, {&t.Steps, &o.Steps},
+		{&t.Dispatches, &o.Dispatches}, {&t.Questions, &o.Questions}, {&t.Decisions, &o.Decisions}, {&t.Whys, &o.Whys}, {&t.Acknowledged, &o.Acknowledged}, {&t.False, &o.False}, {&t.Lost, &o.Lost}, {&t.Double, &o.Double},
+		{&t.AfterCancel, &o.AfterCancel}, {&t.Stuck, &o.Stuck}, {&t.Other, &o.Other}} {
+		*p.to += *p.from
+	}
+	t.Bare = max(t.Bare, o.Bare)
+	for f, n := range o.Faults {
+		t.Faults[f] += n
+	}
+	for s, n := range o.Ends {
+		t.Ends[s] += n
+	}
+}
+
+// Ended counts the plans that were reported.
+func (t *Tally) Ended() (n int64) {
+	for _, k := range t.Ends {
+		n += k
+	}
+	return n
+}
+
+// Summary is what was played and what came of it.
+type Summary struct {
+	Tally
+	Broken []Failure
+	Took   time.Duration
+	Jobs   int
+	Cover  *coverage
+}
+
+// Failure is a promise that is broken.
+type Failure struct {
+	Seed  uint64
+	Event int64
+	What  error
+}
+
+func (f Failure) String() string {
+	return fmt.Sprintf("seed %d, event %d: %v\nrepeat: bin/testbed sim --seed %d\nmake it smaller: bin/testbed sim --seed %d --shrink", f.Seed, f.Event, f.What, f.Seed, f.Seed)
+}
+
+// Print writes the table of a run.
+func (s *Summary) Print(out io.Writer) {
+	row := func(name string, n any) { fmt.Fprintf(out, "%-46s %12v\n", name, n) }
+	row("homes", s.Homes)
+	row("events", s.Events)
+	row("events with a fault in force", s.Faulty)
+	fmt.Fprintln(out, "faults by kind")
+	for _, f := range Faults {
+		fmt.Fprintf(out, "  %-44s %12d\n", f, s.Faults[f])
+	}
+	row("plans", s.Plans)
+	for _, st := range []core.WorkflowState{core.WfCompleted, core.WfPartial, core.WfFailed, core.WfCancelled, core.WfExpired} {
+		fmt.Fprintf(out, "  %-44s %12d\n", st, s.Ends[st])
+	}
+	row("steps that ended", s.Steps)
+	row("dispatches", s.Dispatches)
+	row("questions to the cloud", s.Questions)
+	row("decisions taken", s.Decisions)
+	row("answers to why held against the judge's cause", s.Whys)
+	row("acknowledged records looked for after a cut", s.Acknowledged)
+	row("false completions", s.False)
+	row("lost acknowledged records", s.Lost)
+	row("double physical operations", s.Double)
+	row("dispatches after cancel", s.AfterCancel)
+	row("stuck steps", s.Stuck)
+	row("other broken promises", s.Other)
+	row("longest virtual time without a mover (ms)", s.Bare)
+	hit, all, missing := s.Cover.Reached()
+	row("cells hit / reachable", fmt.Sprintf("%d / %d", hit, all))
+	moves, allMoves, missingMoves := s.Cover.MovesMade()
+	row("moves made / in the table", fmt.Sprintf("%d / %d", moves, allMoves))
+	for _, c := range append(missing, missingMoves...) {
+		fmt.Fprintf(out, "  never: %s\n", c)
+	}
+	row("events a second and processor", fmt.Sprintf("%.0f", float64(s.Events)/s.Took.Seconds()/float64(max(1, s.Jobs))))
+	row("took", s.Took.Round(time.Second))
+}
+
+// Reached counts the cells that were hit, of those that are reachable, and names the others.
+func (c *coverage) Reached() (hit, all int, missing []string) {
+	for _, s := range core.StepStates {
+		for _, on := range core.Stimuli {
+			if !reachable(s, on) {
+				continue
+			}
+			if all++; c.Cells[s][on] > 0 {
+				hit++
+			} else {
+				missing = append(missing, fmt.Sprintf("%s / %s", s, on))
+			}
+		}
+	}
+	return hit, all, missing
+}
+
+// MovesMade counts the moves of the table that were made, and names the others.
+func (c *coverage) MovesMade() (hit, all int, missing []string) {
+	for _, s := range core.StepStates {
+		for _, to := range core.Moves(s) {
+			if all++; c.Moves[s][to] > 0 {
+				hit++
+			} else {
+				missing = append(missing, fmt.Sprintf("%s → %s", s, to))
+			}
+		}
+	}
+	return hit, all, missing
+}
+
+// reachable says whether a stimulus can meet a step in a state.
+func reachable(s core.StepState, on core.Stimulus) bool {
+	return !slices.Contains(slices.Collect(maps.Keys(unreachable[s])), on)
+}
+
+var unreachable = map[core.StepState]map[core.Stimulus]string{}
