@@ -67,7 +67,7 @@ homes: build ## random homes through the core, judged by the robot's own log: SE
 CUTS ?= 20000
 .PHONY: powercut
 powercut: ## cuts the power at each write and sync of the real store, and goes on from what a disk may have kept: CUTS=20000
-	go test ./taskmanager/store -run '^TestPowerCut|^TestF12' -v -count=1 -timeout 60m -powercut.cuts $(CUTS) | grep -v "^=== \|^  *---"
+	go test ./taskmanager/store -run '^TestPowerCut|^TestF12' -v -count=1 -timeout 60m -powercut.cuts $(CUTS) | grep --line-buffered -v "^=== \|^  *---"
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)

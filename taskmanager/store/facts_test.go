@@ -130,6 +130,16 @@ func (f *facts) workOpen() bool {
 	return false
 }
 
+// told: some message of a kind was refused, for that reason where one is named.
+func (f *facts) told(kind string, reason core.Reason) bool {
+	for payload, ans := range f.answers {
+		if f.messages[payload].kind == kind && !ans.Accepted && (reason == "" || ans.Reason == reason) {
+			return true
+		}
+	}
+	return false
+}
+
 // allowed are the contents that the store may have after a cut now: what was acknowledged, or that and the transaction under way.
 func (f *facts) allowed(next string) (out []string) {
 	if f.content != "" {

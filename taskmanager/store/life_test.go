@@ -317,5 +317,5 @@ func cancelOf(name, wf string) message {
 // idOf makes a message id of a short name: the same name, the same message.
 func idOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return fmt.Sprintf("0190a000-0000-7000-8000-%x", sum[:6])
+	return fmt.Sprintf("00dc6acf-ac00-7000-8000-%x", sum[:6]) // made at the first moment of a bubble
 }

@@ -143,10 +143,10 @@ func (c *cutting) tally(op string, one cutCase, err error) bool {
 	c.total++
 	c.cuts[op]++
 	c.cuts[string(one.fate)]++
-	for what, is := range map[string]bool{"work open": one.f.workOpen(), "a task running": one.f.mem.busy(), "a cancel acknowledged": len(one.f.cancelled) > 0,
-		"a result sent": len(one.f.results) > 0, "a transaction under way": one.f.open, "a message without its answer": len(one.f.asked) > len(one.f.answers)} {
+	for i, is := range []bool{one.f.workOpen(), one.f.mem.busy(), len(one.f.cancelled) > 0, one.f.told("cancel", core.ReasonUnknownTarget), one.f.told("bad", ""),
+		len(one.f.results) > 0, one.f.open, len(one.f.asked) > len(one.f.answers)} {
 		if is {
-			c.work[what]++
+			c.work[inForce[i]]++
 		}
 	}
 	if err != nil {
@@ -190,7 +190,7 @@ type cutCase struct {
 	instance string
 }
 
-// replay cuts a tape at every operation, mine of each workers cuts.
+// replay cuts a tape at every operation, or at one of share by chance, and takes every one of workers that is mine.
 func (c *cutting) replay(t *testing.T, tp *tape, seed uint64, mine, workers, share int) {
 	p, f := newPlatter(tp), newFacts()
 	next := contentsAhead(tp.ops)
@@ -198,10 +198,11 @@ func (c *cutting) replay(t *testing.T, tp *tape, seed uint64, mine, workers, sha
 	for i, op := range tp.ops {
 		cut := func(fates []fate, last *diskOp) bool {
 			for _, fate := range fates {
-				if n++; n%workers != mine || (n/workers)%share != 0 {
+				n++
+				rng := rand.New(rand.NewPCG(seed, uint64(n)))
+				if n%workers != mine || rng.IntN(share) != 0 {
 					continue
 				}
-				rng := rand.New(rand.NewPCG(seed, uint64(n)))
 				one := cutCase{blind: true, img: p.cut(rng, fate, last), f: f, allowed: f.allowed(next[i]), steps: nextSchema, rng: rng, seed: seed, at: i, fate: fate}
 				if f.start.bootID != "boot-3" {
 					one.steps = migrations
@@ -392,7 +393,16 @@ func TestPowerCutReplay(t *testing.T) {
 	for _, bad := range c.bad {
 		t.Error(bad)
 	}
+	for _, what := range inForce {
+		if c.work[what] == 0 && c.total > 100 && len(c.bad) == 0 {
+			t.Errorf("no cut with %s: the workload does not do what it should", what)
+		}
+	}
 }
+
+// inForce is what has to be so at some of the cuts.
+var inForce = []string{"work open", "a task running", "a cancel acknowledged", "a cancel before its plan", "a plan refused", "a result sent",
+	"a transaction under way", "a message without its answer"}
 
 // TestPowerCutNeedsFull: with less than synchronous=FULL acknowledged rows are lost, and this replay sees it.
 func TestPowerCutNeedsFull(t *testing.T) {
