@@ -69,6 +69,10 @@ CUTS ?= 20000
 powercut: ## cuts the power at each write and sync of the real store, and goes on from what a disk may have kept: CUTS=20000
 	go test ./taskmanager/store -run '^TestPowerCut|^TestF12' -v -count=1 -timeout 60m -powercut.cuts $(CUTS) | grep --line-buffered -v "^=== \|^  *---"
 
+.PHONY: mutants
+mutants: build ## removes each guard of the source in turn, in a copy: a test must notice. ONLY=pattern of names
+	@bin/testbed mutants $(if $(ONLY),-only '$(ONLY)')
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@for pkg in $$(git grep -l 'func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

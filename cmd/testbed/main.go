@@ -23,6 +23,7 @@ var commands = []struct {
 	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
+	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
 }
 

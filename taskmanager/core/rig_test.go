@@ -43,7 +43,11 @@ func defaultCatalog(t testing.TB) *catalog.Catalog {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	cat := defaultCatalog(t)
+	return newRigOf(t, defaultCatalog(t))
+}
+
+func newRigOf(t *testing.T, cat *catalog.Catalog) *rig {
+	t.Helper()
 	r := &rig{t: t, cat: cat, now: core.Now{Boot: 1_000_000, BootID: "boot-1", WallMS: 1_800_000_000_000, Trusted: true, Seq: 1}}
 	r.s = core.NewState(cat, core.Device{Epoch: "epoch-1"})
 	r.do(core.Started{StartNo: 1})

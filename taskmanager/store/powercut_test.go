@@ -120,7 +120,8 @@ func (w *worker) act(l *life) error {
 
 // cutting replays tapes.
 type cutting struct {
-	weak bool // look at the store only, and count what is bad instead of failing
+	storeOnly bool // the Manager is not started
+	countBad  bool // losses are what is looked for
 
 	mu     sync.Mutex
 	cuts   map[string]int // by operation, and by what became of what was not synced
@@ -132,8 +133,8 @@ type cutting struct {
 	report int
 }
 
-func newCutting(weak bool) *cutting {
-	return &cutting{weak: weak, cuts: map[string]int{}, work: map[string]int{}, began: time.Now()}
+func newCutting() *cutting {
+	return &cutting{cuts: map[string]int{}, work: map[string]int{}, began: time.Now()}
 }
 
 // tally takes the outcome of one cut, and says whether to go on.
@@ -159,7 +160,7 @@ func (c *cutting) tally(op string, one cutCase, err error) bool {
 		c.report = c.total
 		fmt.Printf("%6d cuts, %d bad, %.0f s\n", c.total, c.nbad, time.Since(c.began).Seconds())
 	}
-	return c.weak || c.nbad < 3
+	return c.countBad || c.nbad < 3
 }
 
 func (c *cutting) summary() string {
@@ -252,8 +253,8 @@ func (c *cutting) try(t *testing.T, one cutCase) error {
 	if err := one.img.write(dir); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) { err = one.check(dir, c.weak) })
-	if err != nil && !c.weak {
+	synctest.Test(t, func(t *testing.T) { err = one.check(dir, c.storeOnly) })
+	if err != nil && !c.countBad {
 		kept, mkErr := os.MkdirTemp(onDisk, "powercut-")
 		if mkErr == nil {
 			mkErr = one.img.write(kept)
@@ -387,7 +388,7 @@ func (one *cutCase) drive(l *life, mu *sync.Mutex, f *facts) error {
 // was acknowledged is there, nothing is there by half, and the agent goes on from it as it promised. A commit under way is there whole
 // or not at all; a checkpoint (F11) and a migration change nothing.
 func TestPowerCutReplay(t *testing.T) {
-	c := newCutting(false)
+	c := newCutting()
 	c.run(t, *cutsWanted)
 	fmt.Println(c.summary())
 	for _, bad := range c.bad {
@@ -406,7 +407,8 @@ var inForce = []string{"work open", "a task running", "a cancel acknowledged", "
 
 // TestPowerCutNeedsFull: with less than synchronous=FULL acknowledged rows are lost, and this replay sees it.
 func TestPowerCutNeedsFull(t *testing.T) {
-	c := newCutting(true)
+	c := newCutting()
+	c.storeOnly, c.countBad = true, true
 	c.run(t, *cutsWanted/4)
 	fmt.Println("synchronous=NORMAL:", c.summary())
 	if c.nbad == 0 {
@@ -414,12 +416,33 @@ func TestPowerCutNeedsFull(t *testing.T) {
 	}
 }
 
+// TestPowerCutAtTheBirth: every cut until the first message, while the store is made and opened.
+func TestPowerCutAtTheBirth(t *testing.T) {
+	seed := aSeed()
+	tp := workload(t, seed, false)
+	tp.ops = tp.ops[:slices.IndexFunc(tp.ops, func(op diskOp) bool { _, first := op.mark.(asked); return first })]
+	c := newCutting()
+	c.storeOnly = true
+	c.replay(t, tp, seed, 0, 1, 1)
+	for _, bad := range c.bad {
+		t.Error(bad)
+	}
+	if c.total < 100 {
+		t.Errorf("%d cuts", c.total)
+	}
+}
+
+// aSeed is a new one, or the one that was asked for.
+func aSeed() uint64 {
+	if *cutSeed != 0 {
+		return *cutSeed
+	}
+	return rand.Uint64()
+}
+
 // TestF12_FiftyCutsDuringTheStart: the power is cut again and again while the agent starts on what the cut before left.
 func TestF12_FiftyCutsDuringTheStart(t *testing.T) {
-	seed := *cutSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := aSeed()
 	tp := workload(t, seed, false)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	one := cutCase{f: newFacts(), steps: nextSchema, rng: rng, seed: seed}
@@ -449,7 +472,7 @@ func TestF12_FiftyCutsDuringTheStart(t *testing.T) {
 		tp.end()
 		one.cutAt(tp, rng.IntN(len(tp.ops)))
 	}
-	if err := newCutting(false).try(t, one); err != nil {
+	if err := newCutting().try(t, one); err != nil {
 		t.Error(err)
 	}
 }
@@ -475,12 +498,9 @@ func (one *cutCase) cutAt(tp *tape, at int) {
 
 // run replays workloads, two cuts at a time, until there were enough cuts.
 func (c *cutting) run(t *testing.T, wanted int) {
-	seed := *cutSeed
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := aSeed()
 	for ; c.total < wanted && len(c.bad) < 3; seed++ {
-		tp := workload(t, seed, c.weak)
+		tp := workload(t, seed, c.countBad)
 		const workers = 2
 		cuts := 0
 		for _, op := range tp.ops {
