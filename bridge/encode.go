@@ -43,7 +43,7 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 
 func ackOf(a *core.Answer) *wire.Ack {
 	out := &wire.Ack{RefID: string(a.Ref), RefSHA256: a.RefSHA256, Accepted: a.Accepted, ReasonCode: code(a.Reason), State: a.State,
-		Stopping: a.Stopping, HoldersLeft: a.Holders, CatalogEtag: a.CatalogEtag}
+		Stopping: a.Stopping, HoldersLeft: a.Holders, Steps: a.Steps, CatalogEtag: a.CatalogEtag}
 	for _, f := range a.Faults {
 		out.Errors = append(out.Errors, wire.Fault{Path: f.Path, ReasonCode: code(f.Reason), Message: f.Message})
 	}

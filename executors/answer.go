@@ -26,9 +26,9 @@ func noAnswer(out core.Output, sent bool, reason core.Reason, service core.Servi
 	case core.Stop:
 		return core.StopAnswered{Task: o.Task, Reason: reason}
 	case core.Pause:
-		return core.StopAnswered{Task: o.Task, Reason: reason}
+		return core.StopAnswered{Task: o.Task, To: core.ToPause, Reason: reason}
 	case core.Resume:
-		return core.StopAnswered{Task: o.Task, Reason: reason}
+		return core.StopAnswered{Task: o.Task, To: core.ToResume, Reason: reason}
 	case core.Read:
 		return core.ContextRead{Source: string(service), Values: complete(o.Keys, nil)}
 	}
@@ -51,9 +51,16 @@ func answered(out core.Output, ev core.Event, service core.ServiceID, instance s
 			return ev
 		}
 	case core.StopAnswered:
+		ev.Task = task
 		switch out.(type) {
-		case core.Stop, core.Pause, core.Resume:
-			ev.Task = task
+		case core.Stop:
+			ev.To = ""
+			return ev
+		case core.Pause:
+			ev.To = core.ToPause
+			return ev
+		case core.Resume:
+			ev.To = core.ToResume
 			return ev
 		}
 	case core.ContextRead:

@@ -19,7 +19,8 @@ func (r request) canWait() bool {
 func (m *Manager) stopsOf(outs []core.Output) (stops, others []core.Output) {
 	for _, out := range outs {
 		d, call := out.(core.Dispatch)
-		if _, stop := out.(core.Stop); stop || call && len(m.o.Catalog.Operations[d.Method].Stops) > 0 {
+		_, pause := out.(core.Pause)
+		if _, stop := out.(core.Stop); stop || pause || call && len(m.o.Catalog.Operations[d.Method].Stops) > 0 {
 			stops = append(stops, out)
 		} else {
 			others = append(others, out)

@@ -207,6 +207,7 @@ type Ack struct {
 	State       string   `json:"state,omitempty" rule:"text"`
 	Stopping    []string `json:"stopping,omitempty" rule:"ref"`
 	HoldersLeft []string `json:"holders_left,omitempty" rule:"text"`
+	Steps       []string `json:"steps,omitempty" rule:"text"`
 	CatalogEtag string   `json:"catalog_etag,omitempty" rule:"text"`
 }
 

@@ -194,7 +194,7 @@ func (e *Executor) status(id core.TaskID) core.Event {
 	case t.ended != nil:
 		return core.TaskStatus{Task: id, Known: core.KnownEnded, Ended: t.ended, Event: t.event}
 	}
-	return core.TaskStatus{Task: id, Known: core.KnownRunning}
+	return core.TaskStatus{Task: id, Known: core.KnownRunning, Paused: t.paused}
 }
 
 func (e *Executor) cancel(id core.TaskID) core.Event {

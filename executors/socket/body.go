@@ -31,7 +31,7 @@ type dispatchBody struct {
 	Params values `cbor:"params,omitempty"`
 }
 
-type taskBody struct { // query, pause, resume
+type taskBody struct { // query, pause, resume; paused, resumed
 	Task string `cbor:"task_id"`
 }
 
@@ -57,6 +57,7 @@ type answerBody struct {
 type statusBody struct {
 	Known  string     `cbor:"known"`
 	Sealed bool       `cbor:"sealed,omitempty"`
+	Paused bool       `cbor:"paused,omitempty"`
 	Ended  *endedBody `cbor:"ended,omitempty"`
 	Event  *eventBody `cbor:"event,omitempty"`
 }

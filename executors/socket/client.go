@@ -177,6 +177,16 @@ func (s *Session) Progress(p core.TaskProgress) error {
 	return s.send(KindProgress, 0, progressBody{Task: string(p.Task), Percent: p.Percent, Note: p.Note})
 }
 
+// Paused reports that a task rests and can go on: after a Pause, or by itself. Resumed reports that it goes on.
+func (s *Session) Paused(task core.TaskID) error {
+	return s.send(KindPaused, 0, taskBody{Task: string(task)})
+}
+
+// Resumed reports that a paused task goes on.
+func (s *Session) Resumed(task core.TaskID) error {
+	return s.send(KindResumed, 0, taskBody{Task: string(task)})
+}
+
 // Result reports how a task ended.
 func (s *Session) Result(r core.TaskEnded) error {
 	return s.send(KindResult, 0, resultBody{Task: string(r.Task), Outcome: string(r.Outcome), Reason: string(r.Reason),
@@ -307,7 +317,7 @@ func valuesOf(vs []core.ContextValue) valuesBody {
 }
 
 func statusOf(st core.TaskStatus) statusBody {
-	b := statusBody{Known: string(st.Known), Sealed: st.Sealed}
+	b := statusBody{Known: string(st.Known), Sealed: st.Sealed, Paused: st.Paused}
 	if e := st.Ended; e != nil {
 		b.Ended = &endedBody{Outcome: string(e.Outcome), Reason: string(e.Reason), Output: wireValues(e.Output)}
 	}

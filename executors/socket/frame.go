@@ -49,6 +49,8 @@ const (
 	KindResult   Kind = "result"
 	KindEvent    Kind = "event"
 	KindContext  Kind = "context"
+	KindPaused   Kind = "paused"  // a task rests, and can go on
+	KindResumed  Kind = "resumed" // it goes on
 )
 
 // frame is one message as it lies in the reader's buffer: Body is CBOR, valid until the next frame is read.
@@ -122,14 +124,16 @@ var kinds = map[string]Kind{}
 
 func init() {
 	for _, k := range []Kind{KindRegistered, KindDispatch, KindQuery, KindCancel, KindPause, KindResume, KindRead, KindClose,
-		KindAnswer, KindStatus, KindValues, KindRegister, KindProgress, KindResult, KindEvent, KindContext} {
+		KindAnswer, KindStatus, KindValues, KindRegister, KindProgress, KindResult, KindEvent, KindContext, KindPaused, KindResumed} {
 		kinds[string(k)] = k
 	}
 }
 
 func kindOf(text []byte) Kind { return kinds[string(text)] }
 
-func isUnasked(k Kind) bool { return k == KindEvent || k == KindProgress || k == KindContext }
+func isUnasked(k Kind) bool {
+	return k == KindEvent || k == KindProgress || k == KindContext || k == KindPaused || k == KindResumed
+}
 
 // parseUint reads one CBOR unsigned integer and returns what follows.
 func parseUint(b []byte) (uint64, []byte, bool) {

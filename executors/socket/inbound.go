@@ -47,6 +47,13 @@ func (l *link) inbound(f frame) (core.Event, error) {
 			return nil, err
 		}
 		return core.TaskProgress{Task: core.TaskID(b.Task), Percent: b.Percent, Note: b.Note}, checkName("task_id", b.Task, false)
+	case KindPaused, KindResumed:
+		var b taskBody
+		if err := decodeBody(f, &b); err != nil {
+			return nil, err
+		}
+		return core.TaskStatus{Task: core.TaskID(b.Task), Known: core.KnownRunning, Paused: f.Kind == KindPaused, Resumed: f.Kind == KindResumed,
+			Instance: l.reg.Instance, Source: string(l.reg.Service)}, checkName("task_id", b.Task, false)
 	case KindResult:
 		var b resultBody
 		if err := decodeBody(f, &b); err != nil {
@@ -135,7 +142,7 @@ func (l *link) status(f frame, task core.TaskID) (core.Event, error) {
 	if err := decodeBody(f, &b); err != nil {
 		return nil, err
 	}
-	st := core.TaskStatus{Task: task, Known: core.TaskKnown(b.Known), Sealed: b.Sealed, Instance: l.reg.Instance}
+	st := core.TaskStatus{Task: task, Known: core.TaskKnown(b.Known), Sealed: b.Sealed, Paused: b.Paused && b.Known == string(core.KnownRunning), Instance: l.reg.Instance}
 	switch st.Known {
 	case core.KnownRunning, core.KnownNot:
 	case core.KnownEnded:

@@ -33,8 +33,8 @@ func TestEveryCallAndItsAnswer(t *testing.T) {
 					Data: core.Values{"room_id": "kitchen"}}}},
 			{core.Stop{Task: "t1", Service: "motion", Method: move}, core.StopAnswered{Task: "t1", Accepted: true}},
 			// Free text is no reason code.
-			{core.Pause{Task: "t1", Service: "motion"}, core.StopAnswered{Task: "t1", Refused: true, Reason: core.ReasonExecutorRefused}},
-			{core.Resume{Task: "t1", Service: "motion"}, core.StopAnswered{Task: "t1", Accepted: true}},
+			{core.Pause{Task: "t1", Service: "motion"}, core.StopAnswered{Task: "t1", To: core.ToPause, Refused: true, Reason: core.ReasonExecutorRefused}},
+			{core.Resume{Task: "t1", Service: "motion"}, core.StopAnswered{Task: "t1", To: core.ToResume, Accepted: true}},
 			{core.Read{Keys: []catalog.ContextKey{"movement.is_moving"}}, core.ContextRead{Source: "motion",
 				Values: []core.ContextValue{{Key: "movement.is_moving", Value: false, Class: catalog.Independent, Available: true}}}},
 		} {
@@ -60,10 +60,12 @@ func TestUnaskedFrames(t *testing.T) {
 			core.TaskEnded{Task: "t1", Outcome: core.OutcomeFailed, Reason: core.ReasonExecutorFailed, Source: "motion"},
 			core.ContextRead{Source: "motion", Values: []core.ContextValue{{Key: "movement.is_moving", Value: 0.0, Available: true},
 				{Key: "movement.is_moving"}}},
+			core.TaskStatus{Task: "t1", Known: core.KnownRunning, Paused: true, Instance: "i1", Source: "motion"},
+			core.TaskStatus{Task: "t1", Known: core.KnownRunning, Resumed: true, Instance: "i1", Source: "motion"},
 		}
 		for _, err := range []error{s.Progress(want[0].(core.TaskProgress)), s.Event(want[1].(core.Observed)),
 			s.Result(core.TaskEnded{Task: "t1", Outcome: core.OutcomeFailed, Reason: "the wheel is stuck!"}),
-			s.Context(want[3].(core.ContextRead).Values)} {
+			s.Context(want[3].(core.ContextRead).Values), s.Paused("t1"), s.Resumed("t1")} {
 			if err != nil {
 				t.Fatal(err)
 			}

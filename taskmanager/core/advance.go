@@ -297,7 +297,7 @@ func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) b
 // by its proof is about to be told so by its executor: it is given that time.
 func (w *work) askRest(task TaskID) {
 	a := w.peekAttempt(task)
-	if a == nil || a.next > w.now.Boot {
+	if a == nil || a.next > w.now.Boot || w.wanted(task) {
 		return
 	}
 	id, _ := w.owner(task)

@@ -121,9 +121,10 @@ func (w *work) look(r ref) {
 	wf := w.peek(r.wf)
 	a := &wf.Attempts[r.at]
 	st := &wf.Steps[a.Step]
-	if st.Task == a.Task && (st.State == Running || st.State == Verifying || st.State == OutcomeUnknown) && len(st.Effects) > 0 {
+	if st.Task == a.Task && (st.State == Running || st.State == Verifying || st.State == OutcomeUnknown || st.State == Paused) && len(st.Effects) > 0 {
 		w.settle(w.wf(r.wf), a.Step)
 	}
+	w.pauseLook(r)
 	if a = &w.peek(r.wf).Attempts[r.at]; a.holds() {
 		w.tryRest(r)
 	}

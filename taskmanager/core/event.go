@@ -84,23 +84,33 @@ const (
 	KnownNoAnswer TaskKnown = "no_answer" // the Query itself failed
 )
 
-// TaskStatus is the answer to a Query.
+// TaskStatus is the answer to a Query, or what an executor says by itself of a task that runs: that it paused, that it goes on.
 type TaskStatus struct {
 	Task     TaskID     `json:"task"`
 	Known    TaskKnown  `json:"known"`
 	Sealed   bool       `json:"sealed,omitempty"`
+	Paused   bool       `json:"paused,omitempty"`  // running: it rests, and can go on
+	Resumed  bool       `json:"resumed,omitempty"` // running: the executor says by itself that it goes on
+	Source   string     `json:"source,omitempty"`  // the service that says so unasked
 	Instance string     `json:"instance,omitempty"`
 	Ended    *TaskEnded `json:"ended,omitempty"`
 	Event    *Observed  `json:"event,omitempty"` // the recorded terminal event, if it has one
 }
 
-// StopAnswered is the answer to a Stop: whether the executor will stop, not that it has.
+// StopAnswered is the answer to a Stop, Pause or Resume: whether the executor will do it, not that it has.
 type StopAnswered struct {
 	Task     TaskID `json:"task"`
+	To       string `json:"to,omitempty"` // ToPause, ToResume; "" is a Stop
 	Accepted bool   `json:"accepted,omitempty"`
 	Refused  bool   `json:"refused,omitempty"` // it will not stop, and says so; neither: no answer
 	Reason   Reason `json:"reason,omitempty"`
 }
+
+// What a StopAnswered answers, where it is no Stop.
+const (
+	ToPause  = "pause"
+	ToResume = "resume"
+)
 
 // Observed is one event of the catalog, as a sensor, manager or executor reported it.
 type Observed struct {

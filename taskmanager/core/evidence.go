@@ -114,7 +114,7 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 		if !ok || (by == byWindow && !p.confidence.WindowCorrelation) {
 			continue
 		}
-		if at, ok := opposes(p, ev, args); ok && a.StopCalls == 0 && len(spec.Stops) == 0 {
+		if at, ok := opposes(p, ev, args); ok && a.StopCalls == 0 && a.Pausing == PauseNone && len(spec.Stops) == 0 {
 			w.keep(r, e, Evidence{Leaf: at, Against: true, Event: ev.Event, Value: ev.Data, Source: ev.Source, Class: ev.Class, By: by, Recovered: recovered})
 			w.contradict(r, e)
 			continue

@@ -254,6 +254,9 @@ func (h Hold) reachesAny(wf *Workflow) bool { return h.Scope != HoldAll || h.rea
 
 // underHolds brings what runs in a workflow in line with its holders, and derives its state anew.
 func (w *work) underHolds(wf *Workflow) {
+	for i := range wf.Steps {
+		w.steer(wf, i)
+	}
 	w.progress(wf)
 }
 
@@ -424,11 +427,15 @@ func (w *work) answerState(wf *Workflow, i int, ans *Answer) {
 		holds = w.dev.Holds
 		for _, id := range w.everyone() {
 			ans.Stopping = append(ans.Stopping, held(w.peek(id))...)
+			ans.Steps = append(ans.Steps, w.effectsOfHold(w.peek(id))...)
 		}
 	case i >= 0:
 		ans.State, holds, ans.Stopping = string(wf.Steps[i].State), w.cur.held(&w.dev, wf, i), held(wf)
 	default:
 		ans.State, holds, ans.Stopping = string(wf.State), w.heldBy(wf), held(wf)
+	}
+	if wf != nil {
+		ans.Steps = w.effectsOfHold(wf)
 	}
 	for _, h := range holds {
 		ans.Holders = append(ans.Holders, h.ID())

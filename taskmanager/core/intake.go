@@ -87,6 +87,7 @@ type Answer struct {
 	Faults      []Fault    `json:"errors,omitempty"`
 	State       string     `json:"state,omitempty"`
 	Stopping    []string   `json:"stopping,omitempty"`     // resources whose tasks are being stopped
+	Steps       []string   `json:"steps,omitempty"`        // of a pause or resume: what its holders do to each step that is under way, as in "wf_1/step_1 pausing"
 	Holders     []string   `json:"holders_left,omitempty"` // of a pause or resume: who holds the target now
 	CatalogEtag string     `json:"catalog_etag,omitempty"`
 }

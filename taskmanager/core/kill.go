@@ -1,6 +1,9 @@
 package core
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // kill is a cancel that does not wait for the clean-up: every step that it covers ends at once, unconfirmed. Its tasks are stopped all
 // the same, and keep what they hold until they are seen at rest.
@@ -30,4 +33,13 @@ func (w *work) kill(ev ControlReceived, ans *Answer) {
 	if ev.Scope == "all" {
 		ans.State = ""
 	}
+}
+
+// stopText tells how far the clean-up of a cancelled step is.
+func (w *work) stopText(wf *Workflow, task TaskID) string {
+	calls := 0
+	if a := wf.attempt(task); a != nil {
+		calls = a.StopCalls
+	}
+	return fmt.Sprintf("it is being cleaned up: stop was called %d of at most %d times and nothing has confirmed it yet", calls, maxStops)
 }

@@ -146,7 +146,9 @@ type Facts struct {
 	Redo           catalog.Redo         `json:"redo,omitempty"`
 	Probe          catalog.Probe        `json:"probe,omitempty"`
 	ReadOnly       bool                 `json:"read_only,omitempty"`
-	Cancel         bool                 `json:"cancel,omitempty"` // the executor takes a Stop
+	Cancel         bool                 `json:"cancel,omitempty"`   // the executor takes a Stop
+	Pause          bool                 `json:"pause,omitempty"`    // the executor takes a Pause and a Resume
+	PauseMS        int64                `json:"pause_ms,omitempty"` // how long either may take to be confirmed
 	HasOutput      bool                 `json:"has_output,omitempty"`
 	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
 	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
@@ -157,7 +159,7 @@ type Facts struct {
 func FactsOf(op catalog.Operation) Facts {
 	return Facts{
 		Service: ServiceID(op.Binding.Name), AckMS: op.AckMS, StopMS: op.StopMS, Redo: op.Redo, Probe: op.Probe, ReadOnly: op.ReadOnly,
-		Cancel: op.Cancel, HasOutput: len(op.Output) > 0, Prerequisites: op.Prerequisites, DoneEvidence: op.DoneEvidence, DoneConfidence: op.DoneConfidence,
+		Cancel: op.Cancel, Pause: op.Pause, PauseMS: op.PauseMS, HasOutput: len(op.Output) > 0, Prerequisites: op.Prerequisites, DoneEvidence: op.DoneEvidence, DoneConfidence: op.DoneConfidence,
 	}
 }
 

@@ -41,7 +41,8 @@ func (w *work) unknown(wf *Workflow, i int, a *Attempt, reason Reason) {
 		a.State, a.dirty, w.touched = Lost, true, true
 	}
 	st := &wf.Steps[i]
-	if st.Task == a.Task && (st.State == Dispatching || st.State == Running) {
+	if st.Task == a.Task && (st.State == Dispatching || st.State == Running || st.State == Paused) {
+		w.thaw(st)
 		runDue := st.RunDue
 		w.move(wf, i, OutcomeUnknown, reason)
 		if runDue == 0 {
@@ -93,16 +94,19 @@ func (w *work) ask(a *Attempt) {
 	}
 }
 
-// taskStatus takes the answer to a Query.
+// taskStatus takes the answer to a Query, or what the service of a task says of it unasked.
 func (w *work) taskStatus(ev TaskStatus) {
 	wf, a := w.attempt(ev.Task)
-	if a == nil || !a.holds() {
+	if a == nil || !a.holds() || ev.Source != "" && ev.Source != string(a.Service) {
 		return
 	}
 	i := a.Step
 	switch ev.Known {
 	case KnownRunning:
+		anew := a.State != Live
 		w.adopt(wf, i, a, ev.Instance)
+		w.pauseTold(wf, i, a, ev)
+		w.steerAnew(wf, i, a, anew)
 	case KnownEnded:
 		w.recovered(wf, a, ev)
 	case KnownNot:
@@ -117,6 +121,9 @@ func (w *work) adopt(wf *Workflow, i int, a *Attempt, instance string) {
 	}
 	if a.State == Calling || a.State == Lost {
 		a.State, a.dirty = Live, true
+		if a.pauseNext = 0; a.Pausing != PauseNone {
+			a.Pausing = PauseAsked // we had something to do with it
+		}
 		if instance != "" {
 			a.Instance = instance
 		}
@@ -165,7 +172,7 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 		w.notRun(wf, i, a)
 	case !waits && ev.Sealed && (op.Redo == catalog.RedoAnytime || !w.restable(a)):
 		w.end(wf, a, OutcomeFailed, ReasonOutcomeUnknown) // nobody else could ever say that it has ended
-	case waits && st.State == Running && (ev.Sealed || st.Wish != ReasonNone):
+	case waits && (st.State == Running && (ev.Sealed || st.Wish != ReasonNone || a.Pausing != PauseNone) || st.State == Paused):
 		w.unknown(wf, i, a, ReasonOutcomeUnknown) // it has forgotten what it accepted: nobody will ever tell its end
 	case waits && st.State == OutcomeUnknown:
 		w.redo(wf, i, a)

@@ -158,6 +158,9 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 	if !slices.Contains(moves[st.State], to) {
 		panic(fmt.Sprintf("internal error: step %s of %s cannot go from %s to %s", st.ID, wf.Plan.Workflow, st.State, to))
 	}
+	if st.State == Paused {
+		w.thaw(st)
+	}
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, From: string(st.State), To: string(to), Reason: reason, Task: st.Task})
 	if st.State == Queued && to == Blocked || st.State == Verifying {
 		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0 // it gives up its place in the queue, or what it was to be proven with

@@ -127,12 +127,12 @@ func (wf *Workflow) rebase(by Instant) {
 	}
 	for i := range wf.Attempts {
 		a := &wf.Attempts[i]
-		move(&a.At, &a.StopAt)
+		move(&a.At, &a.StopAt, &a.PauseAt)
 		a.Given = slices.Clone(a.Given)
 		for k := range a.Given {
 			move(&a.Given[k].At)
 		}
-		a.next, a.dirty = 0, true
+		a.next, a.pauseNext, a.dirty = 0, 0, true
 	}
 }
 

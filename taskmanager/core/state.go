@@ -90,6 +90,7 @@ type Step struct {
 	Since      Instant   `json:"since"`
 	Due        Instant   `json:"due,omitempty"`         // the end of what this state may last; 0: nothing bounds it
 	RunDue     Instant   `json:"run_due,omitempty"`     // the end of the step timeout, kept while the outcome is unknown
+	LeftMS     int64     `json:"left_ms,omitempty"`     // of the step timeout while the step is paused: then no clock of it runs
 	Attempts   int64     `json:"attempts,omitempty"`    // dispatches so far
 	TriedSince Instant   `json:"tried_since,omitempty"` // of the first dispatch in a row that nobody took; its bounds count from there
 	Wish       Reason    `json:"wish,omitempty"`        // why its running task was to be stopped: it is never dispatched again
@@ -159,8 +160,16 @@ type Attempt struct {
 	Outcome   Outcome              `json:"outcome,omitempty"`
 	EndReason Reason               `json:"end_reason,omitempty"`
 
+	Pausing    PauseState `json:"pausing,omitempty"`
+	PauseAt    Instant    `json:"pause_at,omitempty"`    // since when
+	PauseSeq   int64      `json:"pause_seq,omitempty"`   // what confirms it must be younger
+	PauseTaken bool       `json:"pause_taken,omitempty"` // the executor accepted the call; that alone is nothing
+	PauseTold  bool       `json:"pause_told,omitempty"`  // it was the executor's word that confirmed the pause
+
 	next  Instant // when to stop again, or to look whether it is at rest; memory only
 	dirty bool
+
+	pauseNext Instant // when to ask again how its pause stands; memory only
 }
 
 // holds says whether the attempt still owns its resources.
@@ -347,6 +356,7 @@ func (wf *Workflow) nextWake() Instant {
 	for i := range wf.Attempts {
 		if wf.Attempts[i].holds() {
 			early(wf.Attempts[i].next)
+			early(wf.Attempts[i].pauseNext)
 		}
 	}
 	return t

@@ -30,19 +30,18 @@ const (
 var StepStates = []StepState{Pending, Waiting, Queued, Dispatching, Running, Verifying, Paused, Cancelling, RetryWait, Blocked,
 	OutcomeUnknown, Completed, Satisfied, Failed, TimedOut, Cancelled, Skipped}
 
-// moves is the life cycle as data. What is not here cannot happen; a terminal state has no way out. Paused is part of the
-// vocabulary; nothing of this form leads there.
+// moves is the life cycle as data. What is not here cannot happen; a terminal state has no way out.
 var moves = map[StepState][]StepState{
 	Pending:        {Waiting, Queued, Blocked, Skipped, Cancelled},
 	Waiting:        {Queued, Blocked, Skipped, Failed, Cancelled},
 	Queued:         {Dispatching, Running, Blocked, RetryWait, Satisfied, Skipped, Failed, Cancelled},
 	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, TimedOut, Cancelled},
 	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
-	Running:        {Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Running:        {Queued, Verifying, Paused, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Verifying:      {Blocked, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	OutcomeUnknown: {Queued, Blocked, Running, Verifying, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Cancelling:     {Cancelled, Running},
-	Paused:         {},
+	Paused:         {Running, Queued, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	RetryWait:      {Queued, Cancelled},
 }
 

@@ -60,12 +60,19 @@ func (w *work) stopAgain(wf *Workflow, a *Attempt) {
 	if st.Task == a.Task && st.State == Cancelling {
 		w.cancelled(wf, a.Step, unconfirmed)
 	}
+	if st.Task == a.Task && st.State.active() && a.Pausing == PauseStopping {
+		w.fail(wf, a.Step, Failed, ReasonCancelUnconfirmed)
+	}
 	w.probe(wf, a) // its end may have been told while nobody listened
 	w.readRest(wf, a)
 }
 
 // stopAnswered takes the executor's answer to a stop. A refusal puts the step back: its final result wins.
 func (w *work) stopAnswered(ev StopAnswered) {
+	if ev.To != "" {
+		w.pauseAnswered(ev)
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || a.State != Stopping {
 		return
@@ -84,7 +91,11 @@ func (w *work) stopAnswered(ev StopAnswered) {
 			st.recheck = w.now.Boot + gapMS
 		}
 		w.ch.Must = true
+		a.Pausing = PauseNone
+		w.steer(wf, a.Step)
+		return
 	}
+	w.stopRefused(wf, a)
 }
 
 // readRest asks for what shows that the attempt's resources rest.
@@ -131,6 +142,8 @@ func (w *work) tryRest(r ref) {
 	case st.Task != a.Task:
 	case st.State == Cancelling:
 		w.cancelled(wf, a.Step, confirmed)
+	case a.Pausing == PauseStopping && st.State.active():
+		w.stoppedForHold(wf, a.Step)
 	case st.State == OutcomeUnknown:
 		w.restedUnknown(wf, a.Step)
 	}
@@ -288,9 +301,9 @@ func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason 
 func StopsSomething(ev Event) bool {
 	switch ev := ev.(type) {
 	case ControlReceived:
-		return ev.Verb == "cancel" || ev.Verb == "kill"
+		return ev.Verb == "cancel" || ev.Verb == "kill" || ev.Verb == "pause"
 	case Observed:
-		return ev.Event == "pui.cancelled"
+		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover"
 	case PlanSubmitted:
 		return len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
 	}
@@ -302,9 +315,9 @@ func stopsAtOnce(s StepSpec) bool {
 	return len(s.Stops) > 0 && len(s.Deps) == 0 && s.DelayMS == 0 && s.When == nil
 }
 
-// UrgentStops gives the stops that an event asks for and that must not wait for a commit under way: those of the live tasks that a
-// cancel, the button, a plan with a stop operation or a revision with cancel_steps covers. The event itself is reduced in its turn; a
-// stop called twice is harmless.
+// UrgentStops gives the stops and pauses that an event asks for and that must not wait for a commit under way: those of the live tasks
+// that a cancel, a hold, a button, a plan with a stop operation or a revision with cancel_steps covers. The event itself is reduced in its
+// turn; a stop called twice is harmless.
 func UrgentStops(cur *State, now Now, ev Event) []Output {
 	if !StopsSomething(ev) {
 		return nil
@@ -314,7 +327,11 @@ func UrgentStops(cur *State, now Now, ev Event) []Output {
 	case ControlReceived:
 		w.controlReceived(ev)
 	case Observed:
-		w.buttonCancel()
+		if ev.Event == "pui.cancelled" {
+			w.buttonCancel()
+		} else {
+			w.holdButtons(ev)
+		}
 	case PlanSubmitted:
 		if w.peek(ev.Plan.Workflow) != nil {
 			w.planSubmitted(ev)
@@ -329,7 +346,16 @@ func UrgentStops(cur *State, now Now, ev Event) []Output {
 			}
 		}
 	}
-	return slices.DeleteFunc(w.ch.Now, func(o Output) bool { _, stop := o.(Stop); return !stop })
+	return slices.DeleteFunc(w.ch.Now, func(o Output) bool { return !stopsTask(o) })
+}
+
+// stopsTask says whether an output ends or holds a task.
+func stopsTask(o Output) bool {
+	switch o.(type) {
+	case Stop, Pause:
+		return true
+	}
+	return false
 }
 
 // StopBody gives a stop for every live task that moves the body: for a device that may not go on.

@@ -51,6 +51,7 @@ func (w *work) acceptedBy(wf *Workflow, i int, a *Attempt, instance string) {
 	if st := &wf.Steps[i]; st.Task == a.Task && (st.State == Dispatching || st.State == OutcomeUnknown) {
 		w.run(wf, i)
 		w.settle(wf, i)
+		w.steer(wf, i)
 	}
 }
 
@@ -155,6 +156,10 @@ func (w *work) taskEnded(ev TaskEnded) {
 		w.cancelled(wf, i, confirmed)
 		return
 	}
+	if a.Pausing == PauseStopping && ev.Outcome != OutcomeDone {
+		w.stoppedForHold(wf, i)
+		return
+	}
 	switch ev.Outcome {
 	case OutcomeDone:
 		w.claimsDone(wf, i, ev)
@@ -196,6 +201,7 @@ func (w *work) complete(wf *Workflow, i int) {
 	}
 	st.Done = w.now.Boot
 	w.move(wf, i, Completed, ReasonNone)
+	w.dropPaused(wf, i)
 	w.ch.Must = true
 }
 
@@ -256,7 +262,7 @@ func (w *work) executorUp(ev ExecutorUp) {
 			w.look(r)
 			continue
 		}
-		if st := &wf.Steps[a.Step]; st.Task == a.Task && (st.State == Dispatching || st.State == Running) {
+		if st := &wf.Steps[a.Step]; st.Task == a.Task && (st.State == Dispatching || st.State == Running || st.State == Paused) {
 			w.unknown(wf, a.Step, a, ReasonOutcomeUnknown)
 			continue
 		}

@@ -46,6 +46,10 @@ func (w *work) dueIn(wf *Workflow) {
 			a.next = 0
 			w.attemptDue(wf, a)
 		}
+		if a := &wf.Attempts[i]; a.holds() && a.pauseNext != 0 && a.pauseNext <= now {
+			a.pauseNext = 0
+			w.pauseDue(wf, a)
+		}
 	}
 }
 

@@ -38,14 +38,17 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 		}
 	case Dispatching:
 		facts = []Fact{{Kind: "answer", Ref: string(st.Task), Text: "the call is out, the executor has not answered"}}
+	case Paused:
+		facts = append(w.whyPaused(wf, i), w.whyEvidence(wf, i)...)
 	case Running:
-		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "the executor has accepted it and has not ended it"}}, w.whyEvidence(wf, i)...)
+		facts = append(w.whyPaused(wf, i), Fact{Kind: "answer", Ref: string(st.Task), Text: "the executor has accepted it and has not ended it"})
+		facts = append(facts, w.whyEvidence(wf, i)...)
 	case Verifying:
 		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "the executor says done; that is a claim, not proof"}}, w.whyEvidence(wf, i)...)
 	case OutcomeUnknown:
 		facts = append([]Fact{{Kind: "answer", Ref: string(st.Task), Text: "it was dispatched, and neither done nor not done is known: " + string(st.Reason)}}, w.whyEvidence(wf, i)...)
 	case Cancelling:
-		facts = []Fact{{Kind: "stop", Ref: string(st.Task), Text: "stop was called and nothing has confirmed it yet"}}
+		facts = []Fact{{Kind: "stop", Ref: string(st.Task), Text: w.stopText(wf, st.Task)}}
 	default:
 		return append([]Fact{{Kind: "end", Text: endText(st)}}, w.whyKept(wf, i)...)
 	}
@@ -103,16 +106,7 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	if met, _ := w.dependencies(wf, i); !met { // it was released by a try that failed, and waits for the next one
 		return w.whyPending(wf, i)
 	}
-	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
-		if ans := w.check(wf, c); ans.Truth != condition.True {
-			for _, u := range ans.Unknown {
-				facts = append(facts, Fact{Kind: "context", Ref: u.Ref, Text: fmt.Sprintf("%s is %s, and unknown never counts as no", u.Ref, u.Availability)})
-			}
-			if ans.Truth == condition.False {
-				facts = append(facts, Fact{Kind: "context", Ref: c.Ref, Text: "a prerequisite does not hold"})
-			}
-		}
-	}
+	facts = w.whyConditions(wf, i)
 	if st.Reason == ReasonExecutorUnavail || st.Reason == ReasonExecutorBusy {
 		facts = append(facts, Fact{Kind: "service", Ref: st.Detail, Text: "service " + st.Detail + ": " + InfoOf(st.Reason).Text})
 	}
@@ -153,6 +147,22 @@ func (w *work) ahead(wf *Workflow, i int) (catalog.ResourceID, string) {
 		}
 	}
 	return "", ""
+}
+
+// whyConditions names what its condition and its prerequisites lack.
+func (w *work) whyConditions(wf *Workflow, i int) (facts []Fact) {
+	spec := &wf.Plan.Steps[i]
+	for _, c := range []*condition.Condition{spec.When, spec.Op.Prerequisites} {
+		if ans := w.check(wf, c); ans.Truth != condition.True {
+			for _, u := range ans.Unknown {
+				facts = append(facts, Fact{Kind: "context", Ref: u.Ref, Text: fmt.Sprintf("%s is %s, and unknown never counts as no", u.Ref, u.Availability)})
+			}
+			if ans.Truth == condition.False {
+				facts = append(facts, Fact{Kind: "context", Ref: c.Ref, Text: "a prerequisite does not hold"})
+			}
+		}
+	}
+	return facts
 }
 
 func (w *work) ownerText(res catalog.ResourceID) string {

@@ -190,11 +190,11 @@ func pauseCleaning(h *Home, t *task) {
 	}
 	if !c.running {
 		h.drop(c.timer)
-		t.held = true
+		h.hold(t, true)
 		return
 	}
 	c.left = c.remaining(h.at)
-	c.running, c.paused, t.held = false, true, true
+	c.running, c.paused = false, true
 	h.drop(c.timer)
 	h.drop(c.ticker)
 	h.write(Entry{Kind: KindCleaningPause, TaskID: t.id, Method: t.method, Room: h.room})
@@ -202,14 +202,17 @@ func pauseCleaning(h *Home, t *task) {
 	if c.roam != nil {
 		pauseMotion(h, t)
 	}
+	if m := h.motion; m == nil || m.task != t || !m.pausing { // else when the wheels rest
+		h.hold(t, true)
+	}
 }
 
 func resumeCleaning(h *Home, t *task) {
 	c := h.cleaning
-	if c == nil || c.task != t || !t.held {
+	if c == nil || c.task != t || !t.held && !c.paused {
 		return
 	}
-	t.held = false
+	h.hold(t, false)
 	if c.roam != nil {
 		resumeMotion(h, t)
 	}

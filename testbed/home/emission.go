@@ -15,6 +15,13 @@ type Emission struct {
 	Context  []Value
 	Progress *Progress
 	Result   *Result
+	Held     *Held
+}
+
+// Held says of a task that it rests and can go on, or that it goes on.
+type Held struct {
+	TaskID string
+	Paused bool
 }
 
 // Event is one event of the catalog. Data holds strings, booleans and float64 only.
@@ -116,6 +123,16 @@ func (h *Home) Inject(ev Event) { h.say(Emission{Event: &ev}) }
 func (h *Home) say(e Emission) {
 	e.AtMS = h.at
 	h.out = append(h.out, e)
+}
+
+// hold notes whether a task rests, and says so where that has changed.
+func (h *Home) hold(t *task, paused bool) {
+	if t.held == paused {
+		return
+	}
+	t.held = paused
+	h.flush()
+	h.say(Emission{Held: &Held{TaskID: t.id, Paused: paused}})
 }
 
 func (h *Home) progress(t *task, percent float64, note string) {

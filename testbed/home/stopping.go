@@ -52,14 +52,16 @@ func pauseMotion(h *Home, t *task) {
 	}
 	if !m.started {
 		h.drop(m.timer)
-		m.paused, t.held = true, true
+		m.paused = true
+		h.hold(t, true)
 		return
 	}
 	m.pausing = true
 	h.brake(m, func() {
-		m.rolling, m.pausing, m.paused, t.held = false, false, true, true
+		m.rolling, m.pausing, m.paused = false, false, true
 		h.write(Entry{Kind: KindMotionPause, TaskID: m.id(), Method: m.method, Room: h.room})
 		h.again("movement.is_moving")
+		h.hold(t, true)
 	})
 }
 
@@ -73,7 +75,8 @@ func resumeMotion(h *Home, t *task) {
 	if m == nil || m.task != t || !m.paused {
 		return
 	}
-	m.paused, t.held = false, false
+	m.paused = false
+	h.hold(t, false)
 	if !m.started {
 		m.timer = h.after(h.opt.PlanTime, func() { h.setOff(m) })
 		return

@@ -102,6 +102,10 @@ func (r *Robot) send(e home.Emission) error {
 		return r.session.Event(observed(e.Event, r.start.Add(time.Duration(float64(e.AtMS)/r.opt.Speed)*time.Millisecond)))
 	case e.Context != nil:
 		return r.session.Context(values(e.Context))
+	case e.Held != nil && e.Held.Paused:
+		return r.session.Paused(core.TaskID(e.Held.TaskID))
+	case e.Held != nil:
+		return r.session.Resumed(core.TaskID(e.Held.TaskID))
 	case e.Progress != nil:
 		return r.session.Progress(core.TaskProgress{Task: core.TaskID(e.Progress.TaskID), Percent: e.Progress.Percent, Note: e.Progress.Note})
 	default:
@@ -128,7 +132,7 @@ func values(vs []home.Value) []core.ContextValue {
 }
 
 func status(task core.TaskID, st home.Status) core.TaskStatus {
-	out := core.TaskStatus{Task: task, Known: core.TaskKnown(st.State), Sealed: st.State == home.Unknown}
+	out := core.TaskStatus{Task: task, Known: core.TaskKnown(st.State), Sealed: st.State == home.Unknown, Paused: st.Paused}
 	if st.Result != nil {
 		e := ended(st.Result)
 		out.Ended = &e
