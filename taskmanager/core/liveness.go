@@ -44,6 +44,7 @@ var (
 	byAttempt    = mover{"a task that holds something", (*auditor).byAttempt}
 	byResource   = mover{"a resource that is taken", (*auditor).byResource}
 	byHolder     = mover{"a holder", (*auditor).byHolder}
+	byPause      = mover{"a look at its paused task", (*auditor).byPause}
 	byDecision   = mover{"an open question", (*auditor).byDecision}
 	byHold       = mover{"the agent looking on only", func(a *auditor, _ *Workflow, _ int) bool { return a.w.cur.Hold }}
 )
@@ -61,7 +62,7 @@ var lives = map[StepState]struct {
 	Dispatching:    {[]mover{byTimer}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, w.ackMS(&wf.Plan.Steps[i])) }},
 	Running:        {[]mover{byTimer}, (*work).rearmRun},
 	Verifying:      {[]mover{byTimer}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, wf.Plan.Steps[i].EvidenceMS) }},
-	Paused:         {[]mover{byTimer, byHolder}, nil},
+	Paused:         {[]mover{byHolder, byPause}, (*work).healPause},
 	Cancelling:     {[]mover{byAttempt}, (*work).healStop},
 	RetryWait:      {[]mover{byTimer}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, wf.Plan.Steps[i].Retry.BackoffMS) }},
 	OutcomeUnknown: {[]mover{byTimer}, (*work).rearmRun},

@@ -437,3 +437,23 @@ func (w *work) effectsOfHold(wf *Workflow) (out []string) {
 	}
 	return out
 }
+
+// byPause says whether a look at the task of a paused step is due some time.
+func (a *auditor) byPause(wf *Workflow, i int) bool {
+	at := wf.attempt(wf.Steps[i].Task)
+	return at != nil && at.holds() && (at.pauseNext != 0 || at.next != 0)
+}
+
+// healPause brings that look back.
+func (w *work) healPause(wf *Workflow, i int) {
+	at := wf.attempt(wf.Steps[i].Task)
+	switch {
+	case at == nil || !at.holds(): // nothing is left that could go on: its outcome is to be found out
+		w.move(wf, i, OutcomeUnknown, ReasonOutcomeUnknown)
+		w.rearmRun(wf, i)
+	case at.State == Live:
+		at.Pausing, at.pauseNext = PauseConfirmed, w.now.Boot+rereadMS
+	default:
+		at.next = w.now.Boot + rereadMS
+	}
+}
