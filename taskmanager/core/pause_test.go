@@ -151,13 +151,13 @@ func TestRefusedPauseIsAStopAtOnce(t *testing.T) {
 	r.want("step_1", "completed")
 }
 
-// C4: a stop that nothing confirms leaves neither a paused nor a queued step behind.
+// C4: a stop that nothing confirms leaves neither a paused nor a queued step behind: the cloud is asked.
 func TestC4UnconfirmedStopOfAHoldFails(t *testing.T) {
 	r := newRig(t)
 	r.moving()
 	r.button("pui.paused")
 	r.pass(60_000)
-	if st := r.step("step_1"); st.State != core.Failed || st.Reason != core.ReasonCancelUnconfirmed {
+	if st := r.step("step_1"); st.State != core.Blocked || st.Reason != core.ReasonCancelUnconfirmed || len(r.sent(core.MsgEscalation)) != 1 {
 		t.Fatalf("it is %s (%s)", st.State, st.Reason)
 	}
 }
@@ -247,7 +247,7 @@ func TestC24ClocksStandStill(t *testing.T) {
 	r.pass(9_999)
 	r.want("step_1", "running")
 	r.pass(1)
-	r.want("step_1", "timed_out/step_timeout")
+	r.want("step_1", "blocked/step_timeout")
 }
 
 func TestC24TheDeadlineOfAPlanRunsOn(t *testing.T) {
@@ -429,7 +429,7 @@ func TestPausedTaskStaysWhereNobodyNeedsIt(t *testing.T) {
 	r.wantCalls("pause")
 }
 
-// What may not be sent again is not queued again: the step fails, and says that a hold stopped it.
+// What may not be sent again is not queued again: the cloud is asked, and told that a hold stopped it.
 func TestHoldStopsWhatMayNotBeSentAgain(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
@@ -441,7 +441,7 @@ func TestHoldStopsWhatMayNotBeSentAgain(t *testing.T) {
 	r.button("pui.takeover")
 	r.wantCalls("stop")
 	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
-	if st := r.step("step_1"); st.Reason != core.ReasonStoppedByHold || st.State != core.Failed {
+	if st := r.step("step_1"); st.Reason != core.ReasonStoppedByHold || st.State != core.Blocked || len(r.sent(core.MsgEscalation)) != 1 {
 		t.Fatalf("it is %s (%s)", st.State, st.Reason)
 	}
 }
@@ -475,8 +475,13 @@ func TestResumeDoesNotWaitForEver(t *testing.T) {
 	r.wantCalls("pause stop")
 	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
 	r.want("step_1", "blocked")
+	if n := len(r.sent(core.MsgEscalation)); n != 0 {
+		t.Fatalf("%d questions before its hold_ms are over", n)
+	}
 	r.pass(60_000)
-	r.want("step_1", "failed")
+	if n := len(r.sent(core.MsgEscalation)); n != 1 {
+		t.Fatalf("%d questions", n)
+	}
 }
 
 // A condition that has become false meanwhile: the task is stopped, and its step is skipped like any other.
