@@ -40,7 +40,9 @@ func contentOf(p *Plan, i int) string {
 	}
 	c.number("delay", s.DelayMS)
 	c.number("not_before", s.NotBeforeMS)
-	c.text("on_overdue", string(s.OnOverdue))
+	if s.OnOverdue != "" && s.OnOverdue != OverdueRun {
+		c.text("on_overdue", string(s.OnOverdue))
+	}
 	c.text("anchor_event", string(s.AnchorEvent))
 	c.number("anchor_seen", s.AnchorSeenMS)
 	c.number("anchor_timeout", s.AnchorTimeoutMS)
