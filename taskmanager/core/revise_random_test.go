@@ -119,10 +119,14 @@ type disk struct {
 
 func (d *disk) do(r *rig, evs ...core.Event) core.Change {
 	c := core.Reduce(r.s, r.now, evs)
-	for _, rec := range d.soft.Of(c, r.s) {
-		d.rows[[2]string{rec.Workflow, rec.Item}] = rec.Body
+	if c.Must {
+		for _, rec := range d.soft.Of(c, r.s) {
+			d.rows[[2]string{rec.Workflow, rec.Item}] = rec.Body
+		}
+		d.soft.Clear()
+	} else {
+		d.soft.Add(c)
 	}
-	d.soft.Clear()
 	r.now.Seq += int64(len(evs))
 	r.log = append(append(r.log, c.Now...), c.Outputs...)
 	r.out = append(r.out, c.Outbox...)
