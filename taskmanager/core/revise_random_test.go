@@ -288,3 +288,18 @@ func playOn(rt *rapid.T, r *rig, d *disk, answered map[core.TaskID]bool) {
 	}
 	d.do(r, evs...)
 }
+
+// A row that waits for company may be of a step that a revision takes out before the company comes.
+func TestRevisionTakesOutWhatWaitsToBeWritten(t *testing.T) {
+	r := newRig(t)
+	d := &disk{rows: map[[2]string][]byte{}}
+	d.do(r, r.revision(0, "", toKitchen))
+	low := d.do(r, core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "battery.level", Value: 10.0, Available: true}}})
+	if r.want("step_1", "blocked/battery_low"); low.Must {
+		t.Fatal("this change does not wait for company: the test is about nothing")
+	}
+	d.do(r, r.revision(1, "", `[`+thenFree+`]`))
+	if len(r.wf("wf_1").Steps) != 1 {
+		t.Fatalf("%d steps", len(r.wf("wf_1").Steps))
+	}
+}
