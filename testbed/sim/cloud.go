@@ -120,7 +120,7 @@ func (c *cloud) arrive(l *letter, ev core.Event, after int64) {
 }
 
 func (c *cloud) deliver(x delivery) {
-	if !c.m.up || c.down {
+	if !c.m.open || c.down {
 		c.waiting = append(c.waiting, x)
 		return
 	}
@@ -140,7 +140,7 @@ func (c *cloud) reconnected() {
 }
 
 func (c *cloud) flush() {
-	if c.down || !c.m.up {
+	if c.down || !c.m.open {
 		return
 	}
 	for _, x := range c.waiting {
@@ -204,7 +204,7 @@ func (c *cloud) send(x core.Message) {
 				return
 			}
 			m.at(d.between(20, 400), func() {
-				if m.up && !c.down {
+				if !c.down {
 					m.tell(core.Receipted{Refs: []core.MessageID{rowID(x)}})
 				}
 			})
@@ -278,6 +278,9 @@ func (c *cloud) carryOut(due core.StepDue) {
 func (c *cloud) cancel(d dice, name string) {
 	m := c.m
 	ev := core.ControlReceived{Head: core.Head{Msg: core.MessageID("c-" + name), Hash: "h", SentMS: wallMS + m.T}, Verb: "cancel", Scope: "workflow", Target: fmt.Sprintf("wf_%d", d.IntN(6))}
+	if len(c.plans) > 0 && !d.oneIn(8) {
+		ev.Target = string(c.some(d))
+	}
 	known := slices.ContainsFunc(c.plans, func(p core.PlanSubmitted) bool { return string(p.Plan.Workflow) == ev.Target })
 	target := ev.Target
 	switch d.IntN(10) {

@@ -105,13 +105,27 @@ func alone(s map[string]any) bool {
 	return len(deps) == 0 && s["input_from"] == nil && s["temporal_anchor_id"] == nil
 }
 
+// some picks a plan, more often than not one that goes on.
+func (c *cloud) some(d dice) core.WorkflowID {
+	var open []core.WorkflowID
+	for _, p := range c.plans {
+		if !c.over[p.Plan.Workflow] {
+			open = append(open, p.Plan.Workflow)
+		}
+	}
+	if len(open) > 0 && !d.oneIn(6) {
+		return open[d.IntN(len(open))]
+	}
+	return c.plans[d.IntN(len(c.plans))].Plan.Workflow
+}
+
 // revise sends another revision of a plan that goes on, or of one that does not.
 func (c *cloud) revise(d dice, name string) {
 	m := c.m
 	if len(c.plans) == 0 {
 		return
 	}
-	wf := c.plans[d.IntN(len(c.plans))].Plan.Workflow
+	wf := c.some(d)
 	var cancel []string
 	for _, s := range c.wished[wf] {
 		if d.oneIn(3) {

@@ -87,6 +87,22 @@ func (d *disk) load(cat *catalog.Catalog) (s *core.State, seq, startNo int64) {
 	return s, max(seq, d.seq), d.startNo + 1
 }
 
+// accepted says whether it is durable that an executor took a task.
+func (d *disk) accepted(at stepRef, task core.TaskID) bool {
+	var rows []taskmanager.Record
+	for k, r := range d.records {
+		if k.workflow == string(at.wf) {
+			rows = append(rows, r)
+		}
+	}
+	for _, wf := range taskmanager.DecodeRecords(rows).Workflows {
+		if i := wf.Plan.Lookup(at.step); i >= 0 && wf.Steps[i].Task == task {
+			return wf.Steps[i].Accepted != 0
+		}
+	}
+	return false
+}
+
 // finished reads a workflow that has ended and holds nothing any more.
 func (d *disk) finished(id core.WorkflowID) *core.Workflow {
 	if !d.records[key{string(id), ""}].Closed {

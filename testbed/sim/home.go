@@ -44,7 +44,8 @@ type home struct {
 // agent is the process under test, as the Manager plays it around the core.
 type agent struct {
 	up      bool
-	life    int // of the process
+	open    bool // it takes events
+	life    int  // of the process
 	boot    int64
 	bootNo  int
 	trusted bool
@@ -207,7 +208,7 @@ const softMS = 60_000
 func (m *home) tell(ev core.Event) { m.put(item{ev: ev}) }
 
 func (m *home) put(it item) {
-	if !m.up {
+	if !m.open {
 		return
 	}
 	m.inbox = append(m.inbox, it)

@@ -90,6 +90,9 @@ func (m *home) committed(w *write) {
 			}
 		}
 	}
+	if !m.open {
+		m.takesWork()
+	}
 	outs := append(slices.Clone(w.late), w.c.Outputs...)
 	if len(outs) > 0 && m.meets(CutAfterCommit) {
 		m.kill(nil)
@@ -133,7 +136,7 @@ func (m *home) kill(lost []item) {
 			m.cloud.notTaken(it)
 		}
 	}
-	m.held = nil
+	m.held, m.open = nil, false
 	m.up, m.asleep, m.draining, m.writing, m.inbox, m.retryAt, m.softSince, m.refused = false, false, false, nil, nil, 0, 0, false
 	m.life++
 	m.judge.cut()
@@ -169,6 +172,11 @@ func (m *home) start() {
 	m.note("agent started, boot clock %d", m.T-m.boot)
 	m.judge.restarted()
 	m.do([]item{{ev: core.Started{StartNo: m.startNo}}})
+}
+
+// takesWork: the first batch is durable, and with it the number of the start, of which all new ids are made. Only now the doors open.
+func (m *home) takesWork() {
+	m.open = true
 	m.cloud.reconnected()
 	m.at(5+int64(m.whim(5_000, 4)), m.robot.callIn)
 }

@@ -311,7 +311,10 @@ func (r *robot) restart(why string) {
 // forget loses a task that was accepted, without a restart.
 func (r *robot) forget() {
 	for _, id := range slices.Sorted(maps.Keys(r.known)) {
-		if j := r.known[id]; !j.over && j.began != 0 && j.fate.call == "" && r.m.T > j.began+70_000 { // by then it is durable that it was accepted
+		j := r.known[id]
+		// Who forgets what it has just said yes to breaks its word: "volatile" means that it knows its tasks as long as it lives. What
+		// the agent has on disk about it must be enough all the same.
+		if !j.over && j.began != 0 && r.m.disk.accepted(r.m.judge.owner[id], id) {
 			r.m.hit(ServiceForgets, r.m.T+1, r.m.settled(j))
 			r.m.note("robot forgets %s", id)
 			delete(r.known, id)
@@ -334,7 +337,7 @@ func (r *robot) hangUp() {
 }
 
 func (r *robot) callIn() {
-	if r.there || !r.m.up {
+	if r.there || !r.m.open {
 		return
 	}
 	r.there = true

@@ -86,7 +86,7 @@ func (m *home) script() {
 	for n := range 2 + d.IntN(4) {
 		name := fmt.Sprintf("plan wf_%d", n)
 		own := m.stream(name)
-		m.at(own.between(0, playMS/2), func() {
+		m.at(own.between(0, playMS*3/4), func() {
 			if m.happens(name) {
 				m.cloud.submit(n, own)
 			}
