@@ -59,6 +59,10 @@ bench: ## a million events of plans like S01 to S04 through the core, and its al
 	go test ./taskmanager/core -run TestAllocationBaseline -v
 	go test ./taskmanager/core -run '^$$' -bench ReduceEvents -benchtime 1000000x -benchmem
 
+.PHONY: sim
+sim: build ## a million events under a fault in random homes, judged by the robot's own log, in at most eight minutes
+	bin/testbed sim --events 1000000 --full --most 8m
+
 SEEDS ?= 5000
 .PHONY: homes
 homes: build ## random homes through the core, judged by the robot's own log: SEEDS=5000

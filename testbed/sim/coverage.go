@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 
 	"deviceagent/taskmanager/core"
@@ -192,4 +193,67 @@ func worth(m *home, ev core.Observed) core.Stimulus {
 		return "opposite"
 	}
 	return ""
+}
+
+// aboutTasks are the stimuli that name a task.
+var aboutTasks = []core.Stimulus{"accepted", "refused", "call lost", "not sent", "progress", "says done", "says failed", "says cancelled", "proof", "opposite",
+	"query: runs", "query: never ran", "query: no answer", "stop accepted", "stop refused"}
+
+// unreachable says which stimuli cannot meet a step in a state, and why. All other pairs are reachable, and a full run has to hit them.
+var unreachable = map[core.StepState]struct {
+	on  []core.Stimulus
+	why string
+}{
+	core.Pending:    {append([]core.Stimulus{"its time is over"}, aboutTasks...), "nothing of it was ever dispatched, and nothing bounds it but its plan"},
+	core.Waiting:    {aboutTasks, "nothing of it was ever dispatched"},
+	core.Cancelling: {[]core.Stimulus{"its time is over"}, "its bound is that of the stop, which is the task's"},
+	core.Completed:  {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+	core.Satisfied:  {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+	core.Failed:     {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+	core.TimedOut:   {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+	core.Cancelled:  {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+	core.Skipped:    {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
+}
+
+// unmade are moves of the table that nothing makes in this form, and why they stand there.
+var unmade = map[[2]core.StepState]string{
+	{core.Dispatching, core.TimedOut}:    "an unanswered call becomes unknown first",
+	{core.Dispatching, core.Cancelled}:   "its task holds something, so it is cancelling first",
+	{core.Running, core.Cancelled}:       "its task holds something, so it is cancelling first",
+	{core.Verifying, core.Cancelling}:    "its task has ended, so it is cancelled at once",
+	{core.OutcomeUnknown, core.TimedOut}: "what was never known fails with that reason",
+}
+
+// Reached counts the cells that were hit, of those that are reachable, and names the others.
+func (c *coverage) Reached() (hit, all int, missing []string) {
+	for _, s := range core.StepStates {
+		for _, on := range core.Stimuli {
+			if slices.Contains(unreachable[s].on, on) {
+				continue
+			}
+			if all++; c.Cells[s][on] > 0 {
+				hit++
+			} else {
+				missing = append(missing, fmt.Sprintf("%s / %s", s, on))
+			}
+		}
+	}
+	return hit, all, missing
+}
+
+// Made counts the moves of the table that were made, and names the others.
+func (c *coverage) Made() (hit, all int, missing []string) {
+	for _, s := range core.StepStates {
+		for _, to := range core.Moves(s) {
+			if unmade[[2]core.StepState{s, to}] != "" {
+				continue
+			}
+			if all++; c.Moves[s][to] > 0 {
+				hit++
+			} else {
+				missing = append(missing, fmt.Sprintf("%s → %s", s, to))
+			}
+		}
+	}
+	return hit, all, missing
 }

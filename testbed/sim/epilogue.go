@@ -2,9 +2,12 @@ package sim
 
 import "deviceagent/taskmanager/core"
 
+// lastPlan is what is handed in when everything works again.
+const lastPlan = "wf_last"
+
 // epilogue: after all that, the robot works, and an idle agent writes nothing.
 func (m *home) epilogue() {
-	ev := m.plan("wf_last", m.stream("epilogue"), []map[string]any{
+	ev := m.plan(lastPlan, m.stream("epilogue"), []map[string]any{
 		{"cloud_step_id": "go", "taskMethod": "setMoveTo", "params": map[string]any{"position": m.stream("epilogue").room()}},
 		{"cloud_step_id": "clean", "taskMethod": "startBasicAirClear", "params": map[string]any{"duration_min": 1, "mode": "all"}, "required_effects": []string{"air_cleaning_completed"}},
 		{"cloud_step_id": "screen", "taskMethod": "setScreen", "params": map[string]any{"brightness": 50}},
@@ -14,7 +17,7 @@ func (m *home) epilogue() {
 	ev.Plan.DeadlineMS = 0
 	m.cloud.post(ev.Msg, ev)
 	m.until(m.T + 1_800_000)
-	wf := m.s.Workflows["wf_last"]
+	wf := m.s.Workflows[lastPlan]
 	if wf == nil {
 		m.failf("afterwards: the last plan was not taken")
 	}

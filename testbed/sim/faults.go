@@ -54,6 +54,7 @@ const (
 	EndTwice       Fault = "end_twice"
 	EndContradicts Fault = "end_contradicts" // a second end says the opposite
 	Foreign        Fault = "foreign_callback"
+	Confused       Fault = "callback_out_of_place"
 	ReadingGone    Fault = "reading_unavailable"
 	ReadingSilent  Fault = "reading_unanswered"
 	External       Fault = "external_motion"
@@ -90,7 +91,7 @@ const (
 var Faults = []Fault{CutBeforeCommit, CutAfterCommit, CutAmongOutputs, CutAnytime, Reboot, DiskFull, DiskErrorWritten, DiskSlow, ClockUntrusted, ClockJump, Suspend,
 	CallRefused, CallLost, CallLate, CallNotSent, CallUnclear, AnswerLost, AnswerLate, AnswerTwice, LiesDone, LiesRoom, TaskFails, TaskHangs,
 	StopLost, StopRefused, StopIgnored, QueryLost, ServiceGone, ServiceRestart, ServiceHangs, ServiceForgets,
-	EventLost, EventMute, EventTwice, EventLate, EventAfterEnd, EndLost, EndTwice, EndContradicts, Foreign, ReadingGone, ReadingSilent, External,
+	EventLost, EventMute, EventTwice, EventLate, EventAfterEnd, EndLost, EndTwice, EndContradicts, Foreign, Confused, ReadingGone, ReadingSilent, External,
 	MessageLost, MessageTwice, MessageLate, MessageAltered, ReportLost, ReceiptLost, LinkDown, ResultLost, ResultStale,
 	CancelPlan, CancelStep, CancelAll, CancelUnknown, CancelLate, Button,
 	Unanswered, DecisionLate, DecisionTwice, DecisionNotAllowed, DecisionStale, Revision, RevisionOutdated, RevisionLate}

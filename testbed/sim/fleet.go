@@ -22,6 +22,8 @@ type Options struct {
 	Story       bool      // tell all that happened, also where nothing broke
 	Out         io.Writer // progress, and the story of what broke
 	Progress    time.Duration
+	Full        bool // the run has to show all that [Summary.Lacks] asks for, and goes on until it does or Most is over
+	Most        time.Duration
 }
 
 // LoadCatalog reads the default catalog, in which all homes live.
@@ -53,7 +55,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	more := func() (uint64, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		ok := ctx.Err() == nil && len(sum.Broken) == 0 && (o.Events > 0 && sum.Faulty < o.Events || next < o.Seeds)
+		ok := ctx.Err() == nil && len(sum.Broken) == 0 && o.more(sum, next, time.Since(began))
 		next++
 		return uint64(o.From + next - 1), ok
 	}
@@ -89,11 +91,23 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	return sum, nil
 }
 
+// more says whether another home is played.
+func (o *Options) more(s *Summary, played int, took time.Duration) bool {
+	switch {
+	case o.Most > 0 && took >= o.Most:
+		return false
+	case o.Events == 0:
+		return played < o.Seeds
+	case s.Faulty < o.Events:
+		return true
+	}
+	return o.Full && len(s.Lacks()) > 0
+}
+
 // breaks counts a broken promise by its kind.
 func (s *Summary) breaks(f Failure) {
 	s.Broken = append(s.Broken, f)
-	kind, _, _ := strings.Cut(f.What.Error(), ":")
-	switch kind {
+	switch kindOf(f.What) {
 	case "false completion":
 		s.False++
 	case "lost record":

@@ -232,6 +232,7 @@ func (j *judge) moved(mv core.Move, decided int64) {
 		m.failf("%s was told to be %s, and goes to %s from %s", at, before, to, mv.From)
 	}
 	j.told[at] = to
+	m.robot.moved(at, to)
 	if to != core.Blocked {
 		delete(j.asked, at)
 	}
@@ -387,7 +388,9 @@ func (j *judge) heard(x core.Message) {
 			return
 		}
 		j.results[x.Workflow] = x.Result
-		m.tally.Ends[x.Result.Status]++
+		if x.Workflow != lastPlan { // it is no part of what was played
+			m.tally.Ends[x.Result.Status]++
+		}
 		for _, r := range x.Result.Steps {
 			at := stepRef{x.Workflow, r.ID}
 			if told := j.told[at]; told != "" && told != r.State {

@@ -231,7 +231,7 @@ func (r *robot) dispatch(o core.Dispatch, hang int64, alive func(func()) func())
 		m.at(after, begin(false))
 		r.say(f.between(2_000, 20_000), core.TaskAnswered{Task: o.Task, Accepted: true, Instance: r.name()})
 	case CallNotSent:
-		m.at(after, alive(func() { m.tell(core.TaskAnswered{Task: o.Task, NotSent: true, Reason: core.ReasonExecutorBusy}) }))
+		m.at(hang+f.between(5, 2_500), alive(func() { m.tell(core.TaskAnswered{Task: o.Task, NotSent: true, Reason: core.ReasonExecutorBusy}) }))
 	case CallUnclear:
 		if f.coin() {
 			m.at(after, begin(false))
@@ -343,6 +343,98 @@ func (r *robot) callIn() {
 	r.there = true
 	r.line++
 	r.m.tell(core.ExecutorUp{Service: "home", Instance: r.name(), Methods: r.m.methods})
+}
+
+// confused says once more something of a task that is not the truth of this moment, but does no harm to anybody who listens well: what
+// is over or known cannot be undone. An executor that calls what runs refused or done breaks its word, and nobody could help.
+func (r *robot) confused(d dice) {
+	if task, ok := r.someTask(d); ok {
+		r.confuse(task, d)
+	}
+}
+
+func (r *robot) confuse(task core.TaskID, d dice) {
+	m := r.m
+	if !r.there {
+		return
+	}
+	says := r.outOfPlace(task)
+	m.hit(Confused, m.T+5_000, nil)
+	ev := says[d.IntN(len(says))]
+	if st, ok := ev.(core.TaskStatus); ok && st.Sealed {
+		r.sealed[task] = true
+	}
+	m.tell(ev)
+}
+
+// outOfPlace lists what may be said of a task by a confused executor.
+func (r *robot) outOfPlace(task core.TaskID) []core.Event {
+	m := r.m
+	j, heard := r.log[task], m.judge.saysEnd[task]
+	says := []core.Event{core.TaskProgress{Task: task, Percent: 40}, core.TaskStatus{Task: task, Known: core.KnownNoAnswer}, core.StopAnswered{Task: task, Accepted: true},
+		core.TaskProgress{Task: task, Percent: 60}, core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonCancelRefused}}
+	never, runs := core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: r.name()}, core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: r.name()}
+	if j == nil {
+		return append(says, never) // it has not come, and will be refused if it does
+	}
+	if j.began == 0 {
+		return says
+	}
+	if heard || m.judge.told[m.judge.owner[task]] == core.Running {
+		says = append(says, core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused}, core.TaskAnswered{Task: task, Unknown: true},
+			core.TaskAnswered{Task: task, NotSent: true, Reason: core.ReasonExecutorBusy}, core.TaskAnswered{Task: task, Accepted: true, Instance: r.name()})
+	}
+	if !j.over {
+		return append(says, runs)
+	}
+	if heard {
+		says = append(says, runs, never, core.TaskEnded{Task: task, Outcome: core.OutcomeDone}, core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "robot_fault"},
+			core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+		if j.event != nil {
+			says = append(says, *j.event)
+		}
+	}
+	return says
+}
+
+// moved: now and then somebody is confused right after a step has gone on.
+func (r *robot) moved(at stepRef, to core.StepState) {
+	tries := r.m.judge.tries[at]
+	if len(tries) == 0 || r.m.calm || to == core.Running || to == core.Completed {
+		return
+	}
+	name := fmt.Sprintf("confused %s %s.%d", at, to, len(tries))
+	times, oneIn := 1, 6
+	if to == core.Satisfied || to == core.Skipped || to == core.RetryWait { // few of them had a task
+		times, oneIn = 4, 2
+	}
+	if d := r.m.stream(name); d.oneIn(oneIn) && r.m.happens(name) {
+		for range times {
+			r.m.at(d.between(1, 400), func() { r.confuse(tries[len(tries)-1], d) })
+		}
+	}
+}
+
+// someTask picks a task of a plan that goes on. Each state of its step is as likely as the others, however rare it is.
+func (r *robot) someTask(d dice) (core.TaskID, bool) {
+	j := r.m.judge
+	by := map[core.StepState][]core.TaskID{}
+	for _, p := range r.m.cloud.plans {
+		if id := p.Plan.Workflow; j.plans[id] != nil && r.m.s.Workflows[id] != nil {
+			for _, s := range j.plans[id].Steps {
+				at := stepRef{id, s.ID}
+				if n := len(j.tries[at]); n > 0 {
+					by[j.told[at]] = append(by[j.told[at]], j.tries[at][n-1])
+				}
+			}
+		}
+	}
+	if len(by) == 0 {
+		return "", false
+	}
+	states := slices.Sorted(maps.Keys(by))
+	tasks := by[states[d.IntN(len(states))]]
+	return tasks[d.IntN(len(tasks))], true
 }
 
 // foreign says something about tasks that nobody has, or in the name of a service that has nothing to do with a task.

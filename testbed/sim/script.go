@@ -69,6 +69,7 @@ var deeds = []struct {
 	}},
 	{External, 2, func(m *home, d dice, _ string) { m.robot.byItself(d) }},
 	{Foreign, 3, func(m *home, d dice, name string) { m.robot.foreign(d, name) }},
+	{Confused, 4, func(m *home, d dice, _ string) { m.robot.confused(d) }},
 	{LinkDown, 1, func(m *home, d dice, _ string) { m.cloud.cutOff(d) }},
 	{CancelPlan, 2, func(m *home, d dice, name string) { m.cloud.cancel(d, name) }},
 	{Revision, 2, func(m *home, d dice, name string) { m.cloud.revise(d, name) }},

@@ -3,8 +3,6 @@ package sim
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"time"
 
 	"deviceagent/taskmanager/core"
@@ -81,6 +79,39 @@ func (f Failure) String() string {
 	return fmt.Sprintf("seed %d, event %d: %v\nrepeat: bin/testbed sim --seed %d\nmake it smaller: bin/testbed sim --seed %d --shrink", f.Seed, f.Event, f.What, f.Seed, f.Seed)
 }
 
+// What a full run has to show. Source: the purpose of the simulation, docs/tests.md.
+const (
+	leastPlans     = 20_000
+	leastComplete  = 30 // of a hundred
+	leastOfAFault  = 1_000
+	longestUnmoved = 60_000 // ms
+)
+
+// Lacks names what a full run has not shown yet.
+func (s *Summary) Lacks() (out []string) {
+	lacks := func(f string, args ...any) { out = append(out, fmt.Sprintf(f, args...)) }
+	if s.Plans < leastPlans {
+		lacks("%d plans, at least %d are wanted", s.Plans, leastPlans)
+	}
+	if s.Ends[core.WfCompleted]*100 < s.Plans*leastComplete {
+		lacks("%d of %d plans completed, at least %d %% are wanted", s.Ends[core.WfCompleted], s.Plans, leastComplete)
+	}
+	for _, f := range Faults {
+		if s.Faults[f] < leastOfAFault {
+			lacks("%s happened %d times, at least %d are wanted", f, s.Faults[f], leastOfAFault)
+		}
+	}
+	if s.Bare > longestUnmoved {
+		lacks("for %d ms nothing could move a step, at most %d are allowed", s.Bare, longestUnmoved)
+	}
+	_, _, cells := s.Cover.Reached()
+	_, _, moves := s.Cover.Made()
+	for _, c := range append(cells, moves...) {
+		lacks("never: %s", c)
+	}
+	return out
+}
+
 // Print writes the table of a run.
 func (s *Summary) Print(out io.Writer) {
 	row := func(name string, n any) { fmt.Fprintf(out, "%-46s %12v\n", name, n) }
@@ -108,51 +139,10 @@ func (s *Summary) Print(out io.Writer) {
 	row("stuck steps", s.Stuck)
 	row("other broken promises", s.Other)
 	row("longest virtual time without a mover (ms)", s.Bare)
-	hit, all, missing := s.Cover.Reached()
+	hit, all, _ := s.Cover.Reached()
 	row("cells hit / reachable", fmt.Sprintf("%d / %d", hit, all))
-	moves, allMoves, missingMoves := s.Cover.MovesMade()
+	moves, allMoves, _ := s.Cover.Made()
 	row("moves made / in the table", fmt.Sprintf("%d / %d", moves, allMoves))
-	for _, c := range append(missing, missingMoves...) {
-		fmt.Fprintf(out, "  never: %s\n", c)
-	}
 	row("events a second and processor", fmt.Sprintf("%.0f", float64(s.Events)/s.Took.Seconds()/float64(max(1, s.Jobs))))
 	row("took", s.Took.Round(time.Second))
 }
-
-// Reached counts the cells that were hit, of those that are reachable, and names the others.
-func (c *coverage) Reached() (hit, all int, missing []string) {
-	for _, s := range core.StepStates {
-		for _, on := range core.Stimuli {
-			if !reachable(s, on) {
-				continue
-			}
-			if all++; c.Cells[s][on] > 0 {
-				hit++
-			} else {
-				missing = append(missing, fmt.Sprintf("%s / %s", s, on))
-			}
-		}
-	}
-	return hit, all, missing
-}
-
-// MovesMade counts the moves of the table that were made, and names the others.
-func (c *coverage) MovesMade() (hit, all int, missing []string) {
-	for _, s := range core.StepStates {
-		for _, to := range core.Moves(s) {
-			if all++; c.Moves[s][to] > 0 {
-				hit++
-			} else {
-				missing = append(missing, fmt.Sprintf("%s → %s", s, to))
-			}
-		}
-	}
-	return hit, all, missing
-}
-
-// reachable says whether a stimulus can meet a step in a state.
-func reachable(s core.StepState, on core.Stimulus) bool {
-	return !slices.Contains(slices.Collect(maps.Keys(unreachable[s])), on)
-}
-
-var unreachable = map[core.StepState]map[core.Stimulus]string{}
