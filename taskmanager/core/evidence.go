@@ -144,6 +144,9 @@ func (w *work) correlates(wf *Workflow, a *Attempt, ev Observed) string {
 	case ev.Task == a.Task:
 		return byTask
 	case len(wf.Plan.Steps[a.Step].Stops) > 0 && slices.Contains(wf.Plan.Steps[a.Step].Stops, ev.Resource):
+		if ev.Task != "" && !w.stoppedSince(ev.Task, a) {
+			return "" // it speaks of a task that was over before this stop: what moves now may move on
+		}
 		return byWindow
 	case ev.Task != "" || a.Disturbed:
 		return ""
@@ -156,6 +159,22 @@ func (w *work) correlates(wf *Workflow, a *Attempt, ev Observed) string {
 		return byWindow
 	}
 	return ""
+}
+
+// stoppedSince says whether a task may have come to its end by a stop operation: it still holds something, or it was asked to stop
+// since that operation was dispatched.
+func (w *work) stoppedSince(task TaskID, stop *Attempt) bool {
+	for id := range w.cur.Workflows {
+		if a := w.peek(id).attempt(task); a != nil {
+			return a.holds() || a.StopCalls > 0 && a.StopSeq >= stop.Seq
+		}
+	}
+	for _, id := range w.ids {
+		if a := w.wfs[id].attempt(task); a != nil {
+			return a.holds() || a.StopCalls > 0 && a.StopSeq >= stop.Seq
+		}
+	}
+	return false
 }
 
 // alone says that no other attempt of the same operation is under way, so that an event without a name can only mean this one.

@@ -55,3 +55,28 @@ func TestAFailedProofFreesItsResource(t *testing.T) {
 		t.Fatalf("the second still waits for the wheels: %+v", st)
 	}
 }
+
+// TestAStopIsNotProvenByAnOlderEnd: "movement stopped" of a task that was over before the stop says nothing of what moves now.
+func TestAStopIsNotProvenByAnOlderEnd(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	old := r.last().Task
+	r.do(core.TaskAnswered{Task: old, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.do(core.TaskEnded{Task: old, Outcome: core.OutcomeCancelled})
+	r.elsewhere()
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]`)
+	moving := r.last().Task
+	r.do(core.TaskAnswered{Task: moving, Accepted: true, Instance: "run-1"})
+	r.offer("wf_3", "pl_3", `[{"cloud_step_id":"step_1","taskMethod":"stopMovement"}]`)
+	r.do(core.TaskAnswered{Task: r.last().Task, Accepted: true, Instance: "run-1"})
+	r.event("movement.stopped", old, nil) // again
+	if st := r.s.Workflows["wf_3"].Steps[0]; st.State != core.Running {
+		t.Fatalf("the stop is %s, and %s may still move", st.State, moving)
+	}
+	r.event("movement.stopped", moving, nil)
+	if st := r.s.Workflows["wf_3"].Steps[0]; st.State != core.Completed {
+		t.Fatalf("the stop is %s, what it stopped says so", st.State)
+	}
+}
