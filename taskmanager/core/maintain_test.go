@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -332,4 +333,21 @@ func TestRevisionOfWhatIsKept(t *testing.T) {
 		r.read("cleaning.is_running", true)
 		r.wantKept(core.EffectObserved, core.WfCompleted, core.ReasonNone)
 	})
+}
+
+// A kept effect that nothing looks at any more would keep its plan open for ever.
+func TestTheAuditHealsAKeptEffectThatNobodyLooksAt(t *testing.T) {
+	r, _, _ := keeps(t)
+	if sound := core.Audit(r.s, r.now); len(sound) != 0 {
+		t.Fatalf("an alarm over a sound state: %v", sound)
+	}
+	r.forget("wf_1", func(*core.Workflow) {})
+	found := core.Audit(r.s, r.now)
+	if !slices.ContainsFunc(found, func(s core.Stuck) bool { return s.Step == "step_1" }) {
+		t.Fatalf("found %v", found)
+	}
+	r.do(core.Audited{})
+	if left := core.Audit(r.s, r.now); len(left) != 0 {
+		t.Fatalf("still %v", left)
+	}
 }
