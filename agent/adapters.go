@@ -71,6 +71,11 @@ func (d downlink) Status() wire.Status {
 	// A Manager that does not answer leaves the list out; the watchdog, not the hello, deals with it.
 	_ = d.m.Inspect(ctx, func(s *core.State, _ core.Now) {
 		st.OpenCount = int64(len(s.Open()))
+		for _, h := range s.Holders() {
+			if len(st.Holders) < maxListed {
+				st.Holders = append(st.Holders, h.ID())
+			}
+		}
 		for _, id := range s.Open() {
 			if len(st.OpenWorkflows) < maxListed {
 				wf := s.Workflows[id]

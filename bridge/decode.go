@@ -29,7 +29,7 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 		return c.plan(h, e.Plan)
 	case wire.TypeControl:
 		b := e.Control
-		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason}
+		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason, Holder: core.HolderKind(b.Holder)}
 	case wire.TypeDecision:
 		return c.decision(h, e.Decision)
 	case wire.TypeStepResult:

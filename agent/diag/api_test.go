@@ -119,6 +119,12 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/plans":                 strings.NewReplacer("wf_9c1e", "wf_new", "pl_1", "pl_new").Replace(movePlan),
 		"/v1/workflows/{id}/cancel": `{"reason":"customer asked"}`,
 		"/v1/cancel":                `{"reason":"customer asked"}`,
+		"/v1/workflows/{id}/pause":  `{"reason":"customer asked"}`,
+		"/v1/workflows/{id}/resume": `{"reason":"customer asked","holder":"operator"}`,
+		"/v1/workflows/{id}/kill":   `{"reason":"customer asked"}`,
+		"/v1/pause":                 `{"reason":"customer asked"}`,
+		"/v1/resume":                `{"reason":"customer asked"}`,
+		"/v1/kill":                  `{"reason":"customer asked"}`,
 	}
 	for _, rt := range diag.Routes() {
 		if rt.Path == "/v1/watch" {

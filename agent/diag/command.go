@@ -75,46 +75,52 @@ func notJSON(body []byte) *Problem {
 	return p
 }
 
-// cancelBody is what a cancel is told.
-type cancelBody struct {
+// wishBody is what a cancel, kill, pause or resume is told.
+type wishBody struct {
 	Reason string `json:"reason"`
 	Step   string `json:"step"`
+	Holder string `json:"holder"` // of a resume: whose hold it ends, instead of an operator's own
 }
 
-// cancel stops a workflow or one of its steps. The id has to be exact: a prefix is good enough to look, not to act.
-func (s *server) cancel(r *http.Request) (reply, *Problem) {
-	b, p := s.cancelBody(r)
-	if p != nil {
-		return reply{}, p
+// wish asks something of a workflow or of one of its steps. The id has to be exact: a prefix is good enough to look, not to act.
+func wish(verb string) func(*server, *http.Request) (reply, *Problem) {
+	return func(s *server, r *http.Request) (reply, *Problem) {
+		b, p := s.wishBody(r, verb)
+		if p != nil {
+			return reply{}, p
+		}
+		c := wire.Control{Verb: verb, Scope: "workflow", Target: r.PathValue("id"), Reason: b.Reason, Holder: b.Holder}
+		if b.Step != "" {
+			c.Scope, c.Target = "step", c.Target+"/"+b.Step
+		}
+		return s.control(r, c)
 	}
-	scope, target := "workflow", r.PathValue("id")
-	if b.Step != "" {
-		scope, target = "step", target+"/"+b.Step
-	}
-	return s.control(r, scope, target, b.Reason)
 }
 
-// cancelAll stops everything.
-func (s *server) cancelAll(r *http.Request) (reply, *Problem) {
-	b, p := s.cancelBody(r)
-	if p != nil {
-		return reply{}, p
+// wishAll asks it of everything.
+func wishAll(verb string) func(*server, *http.Request) (reply, *Problem) {
+	return func(s *server, r *http.Request) (reply, *Problem) {
+		b, p := s.wishBody(r, verb)
+		if p != nil {
+			return reply{}, p
+		}
+		if b.Step != "" {
+			return reply{}, NewProblem(CodeBadValue, "step goes with a workflow", "")
+		}
+		return s.control(r, wire.Control{Verb: verb, Scope: "all", Reason: b.Reason, Holder: b.Holder})
 	}
-	if b.Step != "" {
-		return reply{}, NewProblem(CodeBadValue, "step goes with a workflow", "")
-	}
-	return s.control(r, "all", "", b.Reason)
 }
 
-func (s *server) control(r *http.Request, scope, target, reason string) (reply, *Problem) {
-	raw, err := json.Marshal(wire.Control{Verb: "cancel", Scope: scope, Target: target, RequestedBy: guestOf(r.Context()).Peer.String(), Reason: reason})
+func (s *server) control(r *http.Request, c wire.Control) (reply, *Problem) {
+	c.RequestedBy = guestOf(r.Context()).Peer.String()
+	raw, err := json.Marshal(c)
 	if err != nil {
 		return reply{}, NewProblem(CodeInternal, err.Error(), "")
 	}
-	return s.command(r, "cancel "+scope, wire.TypeControl, raw, false)
+	return s.command(r, c.Verb+" "+c.Scope, wire.TypeControl, raw, false)
 }
 
-func (s *server) cancelBody(r *http.Request) (b cancelBody, p *Problem) {
+func (s *server) wishBody(r *http.Request, verb string) (b wishBody, p *Problem) {
 	raw, p := s.body(r)
 	if p != nil {
 		return b, p
@@ -128,7 +134,7 @@ func (s *server) cancelBody(r *http.Request) (b cancelBody, p *Problem) {
 		return b, NewProblem(CodeMalformed, "more follows the object", `{"reason":"…"}`)
 	}
 	if b.Reason == "" {
-		p = NewProblem(CodeBadValue, "a cancel says why", "--reason TEXT")
+		p = NewProblem(CodeBadValue, "a "+verb+" says why", "--reason TEXT")
 		p.Errors = []core.Fault{{Path: "reason", Reason: core.Reason(wire.ReasonMissingField), Message: "it has to be there"}}
 	}
 	return b, p
@@ -164,7 +170,7 @@ func (s *server) command(r *http.Request, what string, t wire.Type, body []byte,
 	}
 	log.Info().Str("workflow_id", string(ans.Workflow)).Bool("accepted", ans.Accepted).Str("reason_code", string(ans.Reason)).Msg("control call")
 	doc := Answer{Accepted: ans.Accepted, DryRun: dry, Message: id, Workflow: string(ans.Workflow), PlanID: string(ans.Plan), State: ans.State,
-		Stopping: append([]string{}, ans.Stopping...), CatalogEtag: ans.CatalogEtag, Reason: string(ans.Reason)}
+		Stopping: append([]string{}, ans.Stopping...), Holders: append([]string{}, ans.Holders...), Steps: append([]string{}, ans.Steps...), CatalogEtag: ans.CatalogEtag, Reason: string(ans.Reason)}
 	if !ans.Accepted {
 		return s.looked(r, func(view) (any, *Problem) { return nil, refused(ans, doc) })
 	}

@@ -27,8 +27,35 @@ type StatusDocument struct {
 	Health    string          `json:"health"` // ok, degraded
 	Started   *Moment         `json:"started"`
 	Workflows WorkflowCounts  `json:"workflows"`
+	Holders   []Holder        `json:"holders"`  // of everything and of open plans
+	Cleaning  []CleanUp       `json:"clean_up"` // tasks that were told to stop and have not been seen to
 	Services  []ServiceStatus `json:"executors"`
 	Catalog   CatalogStatus   `json:"catalog"`
+}
+
+// Holder is one who holds work back.
+type Holder struct {
+	ID     string `json:"id"` // kind:scope:target:cause, as far as there is one
+	Kind   string `json:"kind"`
+	Scope  string `json:"scope"`
+	Target string `json:"target,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+	Resume string `json:"resume"` // auto, auto_after, ask, never: what ends it
+	By     string `json:"by,omitempty"`
+	Why    string `json:"why,omitempty"`
+	Since  Moment `json:"since"`
+	LeftMS *int64 `json:"left_ms"` // until time ends it; null where it does not
+}
+
+// CleanUp is a task that was told to stop and has not been seen to: also of a step that has ended.
+type CleanUp struct {
+	Workflow  string   `json:"workflow_id"`
+	Step      string   `json:"step_id"`
+	StepState string   `json:"step_state"`
+	Method    string   `json:"method"`
+	Task      string   `json:"task_id"`
+	Resources []string `json:"resources"`
+	StopCalls int      `json:"stop_calls"`
 }
 
 // WorkflowCounts counts workflows by state.
@@ -208,6 +235,8 @@ type Answer struct {
 	PlanID      string       `json:"plan_id,omitempty"`
 	State       string       `json:"state,omitempty"` // of the target now
 	Stopping    []string     `json:"stopping"`        // resources whose tasks are being stopped
+	Holders     []string     `json:"holders_left"`    // of a pause or resume: who holds the target now
+	Steps       []string     `json:"steps"`           // of a pause or resume: what its holders do to each step that is under way, as in "wf_1/step_1 pausing"
 	CatalogEtag string       `json:"catalog_etag,omitempty"`
 	Reason      string       `json:"reason_code,omitempty"`
 	Faults      []core.Fault `json:"-"`

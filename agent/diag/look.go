@@ -23,7 +23,7 @@ func (s *server) looked(r *http.Request, f func(view) (any, *Problem)) (rep repl
 func (s *server) status(r *http.Request) (reply, *Problem) {
 	facts := s.agent.Status()
 	return s.looked(r, func(v view) (any, *Problem) {
-		doc := StatusDocument{Facts: facts, Health: "ok", Services: v.services(facts.Executors)}
+		doc := StatusDocument{Facts: facts, Health: "ok", Services: v.services(facts.Executors), Holders: v.holders(), Cleaning: v.cleanUp()}
 		doc.Warnings = append([]string{}, facts.Warnings...)
 		if doc.Store.SetAside == nil {
 			doc.Store.SetAside = []string{}

@@ -128,8 +128,14 @@ var routes = []route{
 	{method: "GET", path: "/v1/executors", answer: (*server).executors},
 	{method: "GET", path: "/v1/config", answer: (*server).config},
 	{method: "POST", path: "/v1/plans", control: true, answer: (*server).submit},
-	{method: "POST", path: "/v1/workflows/{id}/cancel", control: true, answer: (*server).cancel},
-	{method: "POST", path: "/v1/cancel", control: true, answer: (*server).cancelAll},
+	{method: "POST", path: "/v1/workflows/{id}/pause", control: true, answer: wish("pause")},
+	{method: "POST", path: "/v1/workflows/{id}/resume", control: true, answer: wish("resume")},
+	{method: "POST", path: "/v1/workflows/{id}/cancel", control: true, answer: wish("cancel")},
+	{method: "POST", path: "/v1/workflows/{id}/kill", control: true, answer: wish("kill")},
+	{method: "POST", path: "/v1/cancel", control: true, answer: wishAll("cancel")},
+	{method: "POST", path: "/v1/kill", control: true, answer: wishAll("kill")},
+	{method: "POST", path: "/v1/pause", control: true, answer: wishAll("pause")},
+	{method: "POST", path: "/v1/resume", control: true, answer: wishAll("resume")},
 }
 
 func (s *server) handler(control bool) http.Handler {

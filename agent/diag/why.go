@@ -78,6 +78,11 @@ func (w *wanted) describe(f *Fact) {
 		if i := w.wf.Plan.Lookup(core.StepID(f.Ref)); i >= 0 {
 			f.RefState = string(w.wf.Steps[i].State)
 		}
+	case "hold":
+		f.RefKind, f.RefState = "holder", "holds it"
+		if a := attempt(w.wf, core.TaskID(f.Ref)); a != nil {
+			f.RefKind, f.RefState = "task", string(a.State)
+		}
 	case "answer", "stop":
 		f.RefKind = "task"
 		if a := attempt(w.wf, core.TaskID(f.Ref)); a != nil {

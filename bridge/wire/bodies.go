@@ -169,6 +169,7 @@ type Control struct {
 	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill;later=set_tier|disable_experience"`
 	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"` // workflow, step, all
 	Target      string `json:"target,omitempty" rule:"target"`
+	Holder      string `json:"holder,omitempty" rule:"enum=pui|voice|app|operator|safety|battery|policy|cloud"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`
 	Reason      string `json:"reason,omitempty" rule:"text"`
 }

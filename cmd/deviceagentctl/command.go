@@ -114,39 +114,52 @@ func (a *app) submitAndWait(ctx context.Context, rep diag.Reply) error {
 	return a.finish(ctx, v)
 }
 
-func (a *app) cancelCmd() *cobra.Command {
-	var reason string
+// wishCmd makes a command that asks something of a plan, of one of its steps, or of everything.
+func (a *app) wishCmd(verb, short string) *cobra.Command {
+	var w wish
 	var all, yes, exact bool
-	cmd := &cobra.Command{Use: "cancel ID[/STEP]", Short: "Stop a plan, one of its steps, or everything (--all)", Args: cobra.MaximumNArgs(1),
+	cmd := &cobra.Command{Use: verb + " ID[/STEP]", Short: short, Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case reason == "":
+			case w.Reason == "":
 				return usage("--reason is required: it is kept with the plan")
 			case all != (len(args) == 0):
-				return usage("cancel takes an ID, or --all")
+				return usage("%s takes an ID, or --all", verb)
 			case all:
-				return a.cancel(cmd.Context(), "/cancel", "", reason)
+				return a.wish(cmd.Context(), verb, "/"+verb, w)
 			}
 			id, step := split(args[0])
+			w.Step = step
 			if !exact {
-				_, w, err := a.workflow(cmd.Context(), id)
+				_, wf, err := a.workflow(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
-				id = w.ID
-				if w.Moving && !yes && !a.agreed(id) {
+				id = wf.ID
+				if ends(verb) && wf.Moving && !yes && !a.agreed(id) {
 					return diag.NewProblem(diag.CodeNotConfirmed, "", "--yes")
 				}
 			}
-			return a.cancel(cmd.Context(), workflowPath(id)+"/cancel", step, reason)
+			return a.wish(cmd.Context(), verb, workflowPath(id)+"/"+verb, w)
 		}}
 	f := cmd.Flags()
-	f.StringVar(&reason, "reason", "", "why (required)")
-	f.BoolVar(&all, "all", false, "everything, and every plan that was sent before now")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask, also while the robot moves")
-	f.BoolVar(&exact, "exact", false, "take the ID as it is, also of a plan that has not arrived: it will be refused")
+	f.StringVar(&w.Reason, "reason", "", "why (required)")
+	f.BoolVar(&exact, "exact", false, "take the ID as it is, also of a plan that has not arrived: a cancel then refuses it")
+	switch verb {
+	case "resume":
+		f.BoolVar(&all, "all", false, "release holds of everything; those of single plans stay")
+		f.StringVar(&w.Holder, "holder", "", "whose hold to release: pui, voice, app, operator, safety, battery, policy, cloud (default: an operator's own, and what waits to be asked)")
+	case "pause":
+		f.BoolVar(&all, "all", false, "hold everything, also what comes later")
+	default:
+		f.BoolVar(&all, "all", false, "everything, and every plan that was sent before now")
+		f.BoolVarP(&yes, "yes", "y", false, "do not ask, also while the robot moves")
+	}
 	return cmd
 }
+
+// ends says whether a wish takes a plan's work away for good: then a person is asked while the robot moves.
+func ends(verb string) bool { return verb == "cancel" || verb == "kill" }
 
 // agreed asks a person at a terminal. A script is not asked: what stops the robot should not wait for anybody.
 func (a *app) agreed(id string) bool {
@@ -158,12 +171,16 @@ func (a *app) agreed(id string) bool {
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-func (a *app) cancel(ctx context.Context, path, step, reason string) error {
+// wish is what is posted with a cancel, kill, pause or resume.
+type wish struct {
+	Reason string `json:"reason"`
+	Step   string `json:"step,omitempty"`
+	Holder string `json:"holder,omitempty"`
+}
+
+func (a *app) wish(ctx context.Context, verb, path string, w wish) error {
 	var body bytes.Buffer
-	if err := json.NewEncoder(&body).Encode(struct {
-		Reason string `json:"reason"`
-		Step   string `json:"step,omitempty"`
-	}{reason, step}); err != nil {
+	if err := json.NewEncoder(&body).Encode(w); err != nil {
 		return err
 	}
 	rep, err := a.client.Post(ctx, path, nil, body.Bytes())
@@ -173,12 +190,20 @@ func (a *app) cancel(ctx context.Context, path, step, reason string) error {
 	return emit(a, rep, func(ans diag.Answer, _ diag.AsOf) error {
 		l := tongue(a.lang)
 		if ans.Workflow == "" {
-			a.page.line("%s", l.say("cancel.all"))
+			a.page.line("%s", l.say(verb+".all"))
 		} else {
-			a.page.line("%s", l.say("cancel.accepted", strings.TrimSuffix(ans.Workflow+"/"+step, "/"), ans.State))
+			a.page.line("%s", l.say(verb+".accepted", strings.TrimSuffix(ans.Workflow+"/"+w.Step, "/"), ans.State))
 		}
 		if len(ans.Stopping) > 0 {
 			a.page.line("%s", l.say("cancel.stopping", strings.Join(ans.Stopping, ", ")))
+		}
+		for _, s := range ans.Steps {
+			a.page.line("  %s", clean(s))
+		}
+		if len(ans.Holders) > 0 {
+			a.page.line("%s", l.say("held.by", clean(strings.Join(ans.Holders, ", "))))
+		} else if verb == "resume" {
+			a.page.line("%s", l.say("held.none"))
 		}
 		return nil
 	})

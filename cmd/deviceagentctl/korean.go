@@ -86,6 +86,7 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonUnsupported:       "이 에이전트는 할 수 없습니다",
 	core.ReasonLimit:             "기기가 더 가질 수 없습니다",
 	core.ReasonWrongDevice:       "다른 기기의 메시지입니다",
+	core.ReasonNotYours:          "다른 쪽이 풀어야 하는 멈춤입니다. why 명령이 누구인지 알려 줍니다",
 	core.ReasonHeld:              "누군가 멈춰 두었습니다. why 명령이 누구인지 알려 줍니다",
 	core.ReasonStoppedByHold:     "멈춤 요청 때문에 중단되었고, 다시 보낼 수 없는 동작입니다",
 }

@@ -54,6 +54,13 @@ func (a *app) statusPage(s diag.StatusDocument, as diag.AsOf) error {
 	p.line("outbox      unsent %s, awaiting receipt %s (oldest %s), bound %s", amount(s.Outbox.Unsent, "not reported"), amount(s.Outbox.Awaiting, "not reported"),
 		maybe(s.Outbox.OldestMS, "none or not reported"), amount(s.Outbox.Bound, "not reported"))
 	p.line("plans       %d active  %d queued  %d held   %d ended in memory", s.Workflows.Active, s.Workflows.Queued, s.Workflows.Held, s.Workflows.InMemory)
+	for i, h := range s.Holders {
+		p.line("%-11s %s", headOnce("holders", i), holderLine(h))
+	}
+	for i, c := range s.Cleaning {
+		p.line("%-11s %s/%s %s: told to stop %s, not confirmed; %s still taken", headOnce("clean-up", i), clean(c.Workflow), clean(c.Step), clean(c.Method),
+			plural(c.StopCalls, "time"), strings.Join(c.Resources, ", "))
+	}
 	ready, absent := 0, []string{}
 	for _, e := range s.Services {
 		if e.State == "ready" {
@@ -66,6 +73,30 @@ func (a *app) statusPage(s diag.StatusDocument, as diag.AsOf) error {
 	p.line("store       %s of %s   epoch %s", size(s.Store.UsedBytes, "not reported"), size(s.Store.BoundBytes, "not reported"), orText(s.Store.Epoch, "not reported"))
 	p.line("catalog     %d operations   etag %s", s.Catalog.Operations, short(s.Catalog.Etag, p.wide))
 	return nil
+}
+
+// headOnce gives a heading for the first of several lines.
+func headOnce(head string, i int) string {
+	if i > 0 {
+		return ""
+	}
+	return head
+}
+
+// holderLine says who holds what, since when, why and what ends it.
+func holderLine(h diag.Holder) string {
+	text := clean(h.ID) + " for " + duration(h.Since.AgeMS)
+	if h.By != "" {
+		text += ", by " + clean(h.By)
+	}
+	if h.Why != "" {
+		text += ": " + clean(h.Why)
+	}
+	text += "   resume " + clean(h.Resume)
+	if h.LeftMS != nil {
+		text += " in " + duration(*h.LeftMS)
+	}
+	return text
 }
 
 // short cuts an etag for people; wide and JSON have all of it.

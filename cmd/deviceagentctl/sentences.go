@@ -48,6 +48,15 @@ var sentences = map[string][2]string{
 	"valid":           {"%s: valid; %d steps, nothing was sent to work", "%s: 올바른 플랜입니다. %d단계, 실행에 넘기지 않았습니다"},
 	"accepted":        {"accepted %s (%s)", "접수 %s (%s)"},
 	"cancel.accepted": {"cancel accepted: %s is %s", "취소 접수: %s 상태는 %s"},
+	"kill.accepted":   {"kill accepted: %s is %s", "강제 취소 접수: %s 상태는 %s"},
+	"kill.all":        {"kill of everything accepted", "모든 작업의 강제 취소가 접수되었습니다"},
+	"pause.accepted":  {"pause accepted, which is not paused: %s is %s", "멈춤 접수 (아직 멈춘 것은 아닙니다): %s 상태는 %s"},
+	"pause.all":       {"pause of everything accepted, which is not paused", "모든 작업의 멈춤이 접수되었습니다 (아직 멈춘 것은 아닙니다)"},
+	"resume.accepted": {"resume accepted: %s is %s", "계속 접수: %s 상태는 %s"},
+	"resume.all":      {"resume of everything accepted", "모든 작업의 계속이 접수되었습니다"},
+	"held.by":         {"held by: %s", "멈춰 둔 쪽: %s"},
+	"held.none":       {"held by: nobody", "멈춰 둔 쪽: 없음"},
+	"hold":            {"%s holds it", "%s 쪽이 멈춰 두었습니다"},
 	"cancel.all":      {"cancel of everything accepted", "모든 작업의 취소가 접수되었습니다"},
 	"cancel.stopping": {"still being stopped: %s; watch until it is confirmed", "정지 중: %s. 확인될 때까지 지켜보세요"},
 	"cancel.ask":      {"the robot is moving; cancel %s? [y/N] ", "로봇이 움직이고 있습니다. %s 취소할까요? [y/N] "},
@@ -104,8 +113,12 @@ func (l tongue) fact(f diag.Fact, state, reason string) string {
 	switch f.Kind {
 	case "dependency":
 		return l.own(f, "dependency", f.Ref, f.RefState)
-	case "delay", "stop":
+	case "delay":
 		return l.say(f.Kind)
+	case "stop":
+		return l.own(f, f.Kind)
+	case "hold":
+		return l.own(f, f.Kind, f.Ref)
 	case "resource", "service":
 		return l.say(f.Kind, f.Ref, f.RefState)
 	case "context":

@@ -387,12 +387,20 @@ func (w *work) pauseOrResume(ev ControlReceived, ans *Answer) {
 			ans.Reason = ReasonLimit
 			return
 		}
-	} else {
+	} else if ev.Holder == "" {
 		w.letGoAll(by, scope, ev.Target, nil)
 		ans.Accepted = true
+	} else if ans.Accepted = w.release(ev.Holder, scope, ev.Target, "", by) > 0 || !w.stands(ev.Holder, scope, ev.Target); !ans.Accepted {
+		ans.Reason = ReasonNotYours
 	}
 	w.touched, w.ch.Must = true, true
 	w.answerState(wf, i, ans)
+}
+
+// stands says whether a holder of a kind holds exactly that.
+func (w *work) stands(kind HolderKind, scope HoldScope, target string) bool {
+	list, _ := w.holdList(Hold{Scope: scope, Target: target})
+	return list != nil && slices.ContainsFunc(*list, func(h Hold) bool { return h.Kind == kind && h.Scope == scope && h.Target == target })
 }
 
 // targetOf finds what a control is about: the workflow, and the step where it names one (else -1). Of scope all there is neither.

@@ -34,11 +34,12 @@ type PlanSubmitted struct {
 // ControlReceived is a wish of a person or the planner.
 type ControlReceived struct {
 	Head
-	Verb   string `json:"verb"`  // cancel, kill, pause, resume
-	Scope  string `json:"scope"` // workflow, step, all
-	Target string `json:"target,omitempty"`
-	By     string `json:"by,omitempty"`
-	Why    string `json:"why,omitempty"`
+	Verb   string     `json:"verb"`  // cancel, kill, pause, resume
+	Scope  string     `json:"scope"` // workflow, step, all
+	Target string     `json:"target,omitempty"`
+	By     string     `json:"by,omitempty"`
+	Why    string     `json:"why,omitempty"`
+	Holder HolderKind `json:"holder,omitempty"` // of a resume: whose hold it is to end; "": that of who asks, and what waits to be asked
 }
 
 // StepResult is the outcome of a cloud step.

@@ -419,7 +419,7 @@ func (w *work) whyPaused(wf *Workflow, i int) []Fact {
 	case a == nil || a.Pausing == PauseNone || st.State == Cancelling:
 		return nil
 	case a.Pausing == PauseResuming:
-		return []Fact{{Kind: "answer", Ref: string(st.Task), Text: "its task was told to go on, and nothing has confirmed it yet"}}
+		return []Fact{{Kind: "hold", Ref: string(st.Task), Text: "its task was told to go on, and nothing has confirmed it yet"}}
 	case a.Pausing == PauseStopping:
 		return []Fact{{Kind: "stop", Ref: string(st.Task), Text: st.Detail}}
 	default:

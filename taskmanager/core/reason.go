@@ -79,6 +79,7 @@ const (
 	ReasonWrongDevice       Reason = "wrong_device"
 	ReasonHeld              Reason = "held"
 	ReasonStoppedByHold     Reason = "stopped_by_hold"
+	ReasonNotYours          Reason = "not_your_hold"
 )
 
 // ReasonInfo is what the table says of one reason.
@@ -149,6 +150,7 @@ var Reasons = []ReasonInfo{
 	{ReasonLimit, Transient, true, false, "the device holds as much as it may"},
 	{ReasonWrongDevice, Permanent, false, false, "the message is for another device"},
 	{ReasonHeld, User, true, false, "somebody holds it back; why names them"},
+	{ReasonNotYours, User, false, false, "this hold is for another to release; why names who may"},
 	{ReasonStoppedByHold, User, true, true, "a holder made it stop, and its operation may not be sent again"},
 }
 
