@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 
 const movePlan = `{"workflow":{"cloud_workflow_id":"wf_9c1e","plan_id":"pl_1","revision":0,"origin":{"turn_id":"tn_1","utterance":"거실로 가서 청정해"}},
  "device_task_requests":[
-  {"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"거실"}},
-  {"cloud_step_id":"step_2","taskMethod":"startBasicAirClear","params":{"duration_min":20},"depends_on":["step_1"]}]}
+  {"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"거실"},"on_failure":"abort"},
+  {"cloud_step_id":"step_2","taskMethod":"startBasicAirClear","params":{"duration_min":20},"depends_on":["step_1"],"on_failure":"abort"}]}
 `
 
 const bedPlan = `{"workflow":{"cloud_workflow_id":"wf_9c20","plan_id":"pl_2","revision":0,"origin":{"turn_id":"tn_2","utterance":"안방으로 가"}},
