@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"deviceagent/executors"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -80,10 +81,10 @@ func (s *Server) judge(peer Peer, body registerBody, reg Registration) (string, 
 func (s *Server) faults(reg Registration) []string {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	if !isName(string(reg.Service)) {
+	if !executors.IsName(string(reg.Service)) {
 		fault("service %s is not a name", clip(string(reg.Service)))
 	}
-	if !isName(reg.Instance) {
+	if !executors.IsName(reg.Instance) {
 		fault("instance %s is not a name", clip(reg.Instance))
 	}
 	if len(reg.Methods)+len(reg.Keys) == 0 {
@@ -104,7 +105,7 @@ func eachOnce[T ~string](what string, names []T, fault func(string, ...any)) []T
 	good := names[:0:0]
 	for _, n := range names {
 		switch {
-		case !isName(string(n)):
+		case !executors.IsName(string(n)):
 			fault("%s %s is not a name", what, clip(string(n)))
 		case seen[n]:
 			fault("%s %s is there twice", what, n)

@@ -4,7 +4,11 @@
 // Contract: docs/catalog.md.
 package catalog
 
-import "deviceagent/taskmanager/core/condition"
+import (
+	"strings"
+
+	"deviceagent/taskmanager/core/condition"
+)
 
 // Names of the catalog. Text: stored, sent and logged.
 type (
@@ -157,6 +161,35 @@ type Variant struct {
 type Binding struct {
 	Kind string `json:"kind"` // socket, dbus, process
 	Name string `json:"name"` // the program or service that may register it
+
+	Process *Process `json:"process,omitempty"` // of kind process: how it is run
+}
+
+// Process says how a task is run as a program of its own: no shell, no inherited environment.
+type Process struct {
+	Argv   []string          `json:"argv"`             // the program by its full path, then its arguments; {name} is the argument of that name
+	Env    map[string]string `json:"env,omitempty"`    // beside PATH, LANG and TASK_ID
+	Accept string            `json:"accept,omitempty"` // start (default): it runs, so it has accepted; line: it says so
+	Exit   map[string]string `json:"exit,omitempty"`   // exit code → done, cancelled or a reason_code; left out: 0 is done, all else failed
+	Keys   []ContextKey      `json:"keys,omitempty"`   // of the context, that it may speak of
+}
+
+// How a program accepts its task.
+const (
+	AcceptByStart = "start"
+	AcceptByLine  = "line"
+)
+
+// Placeholders names the arguments that an element of an argv wants, in order.
+func Placeholders(element string) (names []string) {
+	for {
+		_, rest, open := strings.Cut(element, "{")
+		name, after, closed := strings.Cut(rest, "}")
+		if !open || !closed {
+			return names
+		}
+		names, element = append(names, name), after
+	}
 }
 
 // Class is the source class of a signal. Echo never counts alone.
