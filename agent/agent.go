@@ -146,6 +146,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 		{"executors", follows(a.execs.Run)},
 		{"taskmanager", a.manager.Run},
 		{"socket", func(ctx context.Context) error { return server.Serve(ctx, exec) }},
+		{"programs", a.runPrograms},
 	}
 	diag, err := a.diagnostics(ctx)
 	if err != nil {

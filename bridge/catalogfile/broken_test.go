@@ -35,6 +35,19 @@ var broken = []struct {
 		"ack_ms": 1, "evidence_timeout_ms": 1, "executor": object{"kind": "socket", "name": "home"}})}, "operations.getConfig", "given twice"},
 	{"placeholder of a sentence", []change{{plannerFile, "reasons robot_fault ko", "{stepp}: 이상"}}, "reasons.robot_fault", "{stepp} is none of"},
 
+	// programs
+	{"process without a program", []change{ops("setScreen executor kind", "process")}, "operations.setScreen.executor.process", "is missing"},
+	{"program of another kind", []change{ops("setScreen executor process", object{"argv": []any{"/bin/x"}})}, "executor.process", "this is kind socket"},
+	{"program without a path", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"lamp"}}})}, "process.argv", "full path"},
+	{"program chosen by an argument", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/{on}"}}})}, "process.argv", "full path"},
+	{"argument of no parameter", []change{ops("setMoveTo executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x", "{room_id}"}}})}, "argv[1]", "no parameter"},
+	{"argument that may be missing", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x", "{brightness}"}}})}, "argv[1]", "may be left out"},
+	{"brace without a name", []change{ops("setMoveTo executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x", "a}b"}}})}, "argv[1]", "brace"},
+	{"exit code", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}, "exit": object{"256": "done"}}})}, "process.exit.256", "0 to 255"},
+	{"variable", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}, "env": object{"A=B": "c"}}})}, "process.env", "no name"},
+	{"key of a program", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}, "keys": []any{"lamp.level"}}})}, "process.keys", "does not exist"},
+	{"program that pauses", []change{ops("setMoveTo executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}}})}, "operations.setMoveTo.pause", "cannot pause"},
+
 	// references between entries
 	{"resource", []change{ops("setMoveTo resources 0", "wheels")}, "operations.setMoveTo.resources", "\"wheels\" does not exist"},
 	{"stopped resource", []change{ops("stopTts stops 0", "wheels")}, "operations.stopTts.stops", "does not exist"},
