@@ -14,15 +14,10 @@ const auditMS = 5 * 60_000
 const lateMS = 10_000
 
 // audit looks, at its pace, whether everything that has not ended can still be moved, and heals what cannot. A state without a fault
-// costs no write, an idle agent not even the look. The timer itself is looked at whenever anybody else wakes the owner.
+// costs no write, an idle agent not even the look.
 func (m *Manager) audit(ctx context.Context, now core.Now) error {
 	if m.retry { // the state on disk is older; it is tried again in a second
 		return nil
-	}
-	if wake := int64(m.cur.NextWake()); wake != 0 && int64(now.Boot) > wake+lateMS {
-		m.alarms.Add(1)
-		m.o.Log.Error().Int64("late_ms", int64(now.Boot)-wake).Msg("a wake-up was missed, made up for")
-		return m.reduce(ctx, nil, []core.Event{core.Tick{}})
 	}
 	if int64(now.Boot) < m.auditAt {
 		return nil
@@ -38,6 +33,17 @@ func (m *Manager) audit(ctx context.Context, now core.Now) error {
 		return nil
 	}
 	return m.reduce(ctx, nil, []core.Event{core.Audited{}})
+}
+
+// missed says that a wake-up is over for long although the owner slept: its timer was lost, or the machine slept too. Whoever wakes the
+// owner for another reason makes up for it. A commit that stalls is no sleep.
+func (m *Manager) missed() bool {
+	wake, now := int64(m.cur.NextWake()), m.o.Clock.Boot()
+	if wake == 0 || now <= max(wake, m.armedAt)+lateMS {
+		return false
+	}
+	m.o.Log.Warn().Int64("late_ms", now-wake).Msg("a wake-up was missed, made up for")
+	return true
 }
 
 // nextAudit is when the audit wants to be woken; 0: nothing is open.

@@ -1,6 +1,7 @@
 package taskmanager_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // disarm takes the timers out of the records of a workflow, as another hand or a bug might.
 func (r *rig) disarm(wf string) {
 	r.t.Helper()
+	r.foreign = true
 	img, err := r.mem.Load(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
@@ -70,6 +72,47 @@ func TestAnAuditThatFindsNothingWritesNothing(t *testing.T) {
 		}
 		if r.m.Alarms() != 0 {
 			t.Errorf("%d alarms", r.m.Alarms())
+		}
+	})
+}
+
+// deafClock gives timers that ring only while it hears.
+type deafClock struct {
+	clockOf
+	deaf *atomic.Bool
+}
+
+type deafTimer struct {
+	taskmanager.Timer
+	deaf *atomic.Bool
+}
+
+func (c deafClock) NewTimer() taskmanager.Timer { return deafTimer{c.clockOf.NewTimer(), c.deaf} }
+func (t deafTimer) Reset(at int64) {
+	if t.Timer.Stop(); !t.deaf.Load() {
+		t.Timer.Reset(at)
+	}
+}
+
+func TestD8_AWakeUpThatWasLostIsMadeUpFor(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.kill()
+		deaf := new(atomic.Bool)
+		r.clock = deafClock{clockOf{r.clk}, deaf}
+		r.open()
+		r.robot.On("setMannerMode", fake.Script{Effects: []core.Event{core.Observed{Event: "mode.changed", Source: "home", Data: core.Values{"mode": "manner", "on": false}}}})
+		r.receive(planJSON("wf-1", muteLater))
+		r.wait(2 * time.Minute)
+		deaf.Store(true)
+		r.receive(cancelJSON("c-1", "wf-other")) // the timer is set anew, and nobody will hear it
+		r.wait(25 * time.Minute)
+		if n := r.calls("setMannerMode"); n != 1 {
+			t.Fatalf("%d calls: this clock is not deaf", n)
+		}
+		r.state("wf-1", "step_1") // somebody looks
+		r.wait(time.Second)
+		if n := r.calls("setMannerMode"); n != 2 {
+			t.Errorf("%d calls: the wake-up was not made up for", n)
 		}
 	})
 }

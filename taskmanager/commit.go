@@ -16,10 +16,9 @@ const maxSoftRows = 256
 
 // softRows are changes that ride with the next commit.
 type softRows struct {
-	rows    Rows
-	journal []JournalRow
-	done    []string
-	since   core.Instant
+	rows  Rows
+	done  []string
+	since core.Instant
 }
 
 func (s *softRows) init() { *s = softRows{} }
@@ -43,9 +42,7 @@ func (s *softRows) due() int64 {
 	return int64(s.since) + softMS
 }
 
-func (s *softRows) overdue(now core.Now) bool {
-	return len(s.journal) >= maxSoftRows || s.since != 0 && int64(now.Boot) >= s.due()
-}
+func (s *softRows) overdue(now core.Now) bool { return s.since != 0 && int64(now.Boot) >= s.due() }
 
 // batch makes the final bytes of one commit.
 func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch {
@@ -54,8 +51,8 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 	for _, id := range c.Receipted {
 		b.OutboxDone = append(b.OutboxDone, string(id))
 	}
-	b.Journal = append(m.soft.journal, m.journal(now, events)...)
 	b.Records = m.soft.rows.Of(c, m.cur)
+	b.Journal = m.recorder.Commit(m.cur, now, events, c, b.Records)
 	b.OutboxDone = append(b.OutboxDone, m.outbox.withdrawn(c.Withdrawn)...)
 	floor := m.outbox.floor(dev.OutSeq, b.OutboxDone)
 	if len(c.Outbox) > 0 {
@@ -91,25 +88,6 @@ func expiry(now core.Now) int64 {
 		return 0
 	}
 	return now.WallMS + memoryMS
-}
-
-// journal makes a row of each event that decided something; signs of life stay in memory.
-func (m *Manager) journal(now core.Now, events []core.Event) []JournalRow {
-	rows := make([]JournalRow, 0, len(events))
-	for i, ev := range events {
-		if _, alive := ev.(core.TaskProgress); alive {
-			continue
-		}
-		row := JournalRow{Seq: now.Seq + int64(i), BootMS: int64(now.Boot), BootID: now.BootID, Kind: string(core.KindOf(ev)), Body: mustJSON(ev)}
-		if now.Trusted {
-			row.WallMS = now.WallMS
-		}
-		if p, ok := ev.(core.PlanSubmitted); ok {
-			row.Workflow = string(p.Plan.Workflow)
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 func mustJSON(v any) []byte { return must(json.Marshal(v)) }

@@ -34,12 +34,13 @@ type Manager struct {
 	timer Timer
 	jumps Notice
 
-	cur     *core.State // Run's goroutine only, like all of the next lines
-	seq     int64
-	written core.Instant // when the device's row, and with it the time, was last written
-	soft    softRows
-	held    []request               // taken in while a commit was under way
-	hurried map[core.TaskID]request // tasks that a wish has stopped before it left the inbox
+	cur      *core.State // Run's goroutine only, like all of the next lines
+	seq      int64
+	written  core.Instant // when the device's row, and with it the time, was last written
+	soft     softRows
+	recorder *Recorder
+	held     []request               // taken in while a commit was under way
+	hurried  map[core.TaskID]request // tasks that a wish has stopped before it left the inbox
 
 	epoch      string
 	startNo    int64
@@ -53,6 +54,7 @@ type Manager struct {
 	turns   atomic.Int64
 	alarms  atomic.Int64 // of the liveness audit
 	auditAt int64        // boot ms of the next one; owner only
+	armedAt int64        // boot ms at which the timer was set; owner only
 	ready   chan struct{}
 	stopped chan struct{}
 	writes  chan write
@@ -99,6 +101,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log.Error().Err(err).Msg("note of failed starts unreadable, counted anew")
 	}
 	m.setAside = slices.Sorted(maps.Keys(m.quarantine.causes))
+	m.recorder = NewRecorder(img.Epoch, o.Catalog.Etag, o.Hold, img.Records)
 	m.outbox.init(img.Outbox)
 	m.soft.init()
 	for _, id := range m.setAside {
@@ -206,6 +209,11 @@ func (m *Manager) apply(ctx context.Context, batch []request) (err error) {
 }
 
 func (m *Manager) applied(ctx context.Context, batch []request, events []core.Event) error {
+	if len(events) == 0 && !m.retry && m.missed() {
+		if err := m.reduce(ctx, nil, []core.Event{core.Tick{}}); err != nil {
+			return err
+		}
+	}
 	if len(events) > 0 {
 		if err := m.reduce(ctx, batch, events); err != nil {
 			return err
@@ -229,7 +237,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	events = m.screen(events)
 	c := core.Reduce(m.cur, now, events)
 	mark := m.mark(now.Trusted)
-	soft := !c.Must && !m.soft.overdue(now) && (mark == 0 || now.Boot < mark)
+	soft := !c.Must && !m.soft.overdue(now) && m.recorder.Waiting() < maxSoftRows && (mark == 0 || now.Boot < mark)
 	early, late := c.Now, []core.Output(nil)
 	if m.refused && !soft {
 		early, late = m.stopsOf(c.Now)
@@ -239,10 +247,8 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	}
 	if soft {
 		m.seq += int64(len(events))
-		if m.soft.add(c, now) || slices.ContainsFunc(events, reads) && len(c.Workflows) > 0 {
-			m.soft.journal = append(m.soft.journal, m.journal(now, events)...)
-		}
-		m.adopt(c)
+		m.recorder.Soft(m.cur, now, events, c, m.soft.add(c, now))
+		m.adopt(c, false)
 		answer(batch, c, nil)
 		return nil
 	}
@@ -263,18 +269,16 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	m.soft.init()
 	m.outbox.add(rows.Outbox, rows.OutboxDone)
 	m.refused = false
-	m.adopt(c)
+	m.adopt(c, true)
 	answer(batch, c, nil)
 	m.carryAll(append(late, c.Outputs...))
 	return nil
 }
 
-// reads says that an event carries values that a later decision may rest on.
-func reads(ev core.Event) bool { _, ok := ev.(core.ContextRead); return ok }
-
 // adopt makes the change the state, and tells those who watch.
-func (m *Manager) adopt(c core.Change) {
+func (m *Manager) adopt(c core.Change, committed bool) {
 	m.cur = m.cur.With(c)
+	m.recorder.Adopted(m.cur, committed)
 	m.outbox.drop(c.Receipted)
 	m.watch.tell(c.Moves)
 	for _, mv := range c.Moves {
@@ -356,6 +360,7 @@ const retryMS = 1000
 
 // arm sets the timer to the earliest moment at which time moves something.
 func (m *Manager) arm() {
+	m.armedAt = m.o.Clock.Boot()
 	at := int64(m.cur.NextWake())
 	if due := m.soft.due(); due != 0 && (at == 0 || due < at) {
 		at = due

@@ -290,6 +290,7 @@ func TestUnreadableRecordIsSetAside(t *testing.T) {
 		r.receive(planJSON("wf-1", toKitchen))
 		r.receive(planJSON("wf-2", toKitchen))
 		r.kill()
+		r.foreign = true
 		if err := r.mem.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{{Workflow: "wf-1", Item: "s:step_1", Body: []byte("\xff")}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -622,6 +623,7 @@ func TestWorkflowWithoutItsAttemptIsSetAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.kill()
+		r.foreign = true
 		for _, rec := range img.Records {
 			if strings.HasPrefix(rec.Item, "a:") {
 				rec.Body = nil

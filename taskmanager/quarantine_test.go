@@ -33,6 +33,7 @@ func (r *rig) crash() error {
 // spoil makes the record of a workflow one that can be read and breaks what the core relies on: a step that waits for one which is not there.
 func (r *rig) spoil(wf string) {
 	r.t.Helper()
+	r.foreign = true
 	img, err := r.mem.Load(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
@@ -120,6 +121,7 @@ func TestF68_AnUnreadableRecordIsToldOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.receive(planJSON("wf-1", toKitchen))
 		r.kill()
+		r.foreign = true
 		if err := r.mem.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{{Workflow: "wf-1", Item: "s:step_1", Body: []byte("\xff")}}}); err != nil {
 			t.Fatal(err)
 		}

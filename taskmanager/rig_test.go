@@ -1,6 +1,7 @@
 package taskmanager_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -40,19 +41,21 @@ func (c clockOf) NewTimer() taskmanager.Timer { return c.Virtual.NewTimer() }
 
 // rig runs a real Manager over a store in memory and a scripted executor, in virtual time.
 type rig struct {
-	t     *testing.T
-	cat   *catalog.Catalog
-	mem   *storetest.Memory
-	store *storetest.Failing
-	fault []storetest.Outcome // of the first commits of the next process
-	m     *taskmanager.Manager
-	robot *fake.Executor
-	reg   *executors.Registry
-	stop  context.CancelFunc
-	ended chan error
-	ids   *atomic.Int64
-	clk   *clock.Virtual
-	live  atomic.Pointer[taskmanager.Manager] // m for the robot's goroutines, which outlive a process
+	t       *testing.T
+	cat     *catalog.Catalog
+	mem     *storetest.Memory
+	store   *storetest.Failing
+	fault   []storetest.Outcome // of the first commits of the next process
+	m       *taskmanager.Manager
+	robot   *fake.Executor
+	reg     *executors.Registry
+	stop    context.CancelFunc
+	ended   chan error
+	ids     *atomic.Int64
+	clk     *clock.Virtual
+	clock   taskmanager.Clock                   // nil: clk
+	foreign bool                                // the test wrote into the store itself: what is on disk does not follow from the journal
+	live    atomic.Pointer[taskmanager.Manager] // m for the robot's goroutines, which outlive a process
 }
 
 var theCatalog = func() *catalog.Catalog {
@@ -81,7 +84,7 @@ func (r *rig) open() {
 	r.fault = nil
 	r.reg = executors.New(executors.Options{Log: zerolog.Nop(), Sink: r.sink})
 	m, err := taskmanager.New(r.t.Context(), taskmanager.Options{
-		Store: r.store, Clock: clockOf{r.clk}, Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(),
+		Store: r.store, Clock: cmp.Or[taskmanager.Clock](r.clock, clockOf{r.clk}), Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(),
 		Codec: codec{bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: r.cat, AllowJSON: true, NewID: r.newID})},
 	})
 	if err != nil {
@@ -155,6 +158,28 @@ func (r *rig) close() {
 	}
 	r.robot.Close()
 	r.reg.Close()
+	r.replay()
+}
+
+// replay runs the journal of all processes of this store once more: every record has to come out the same.
+func (r *rig) replay() {
+	r.t.Helper()
+	if r.foreign || r.t.Failed() {
+		return
+	}
+	mem := r.mem.Reopen()
+	img, err := mem.Load(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rows, err := mem.Journal(context.Background(), 0, 1_000_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	done, err := taskmanager.Replay(taskmanager.Recording{Rows: taskmanager.RowsOf(rows), Catalog: r.cat, Final: img.Records})
+	if err != nil {
+		r.t.Errorf("replay of %+v: %v", done, err)
+	}
 }
 
 func planJSON(wf, requests string) string {

@@ -24,6 +24,7 @@ var commands = []struct {
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
+	{"replay", "what a device recorded once more, compared state by state", runReplay},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
 }
 

@@ -40,11 +40,11 @@ type mover struct {
 var (
 	byDependency = mover{"a dependency that can still end", (*auditor).byDependency}
 	byTimer      = mover{"a timer", (*auditor).byTimer}
-	byWall       = mover{"a moment of the wall clock", func(_ *auditor, wf *Workflow, i int) bool { return wf.awaitsWall(i) != 0 }}
 	byAttempt    = mover{"a task that holds something", (*auditor).byAttempt}
 	byResource   = mover{"a resource that is taken", (*auditor).byResource}
 	byHolder     = mover{"a holder", (*auditor).byHolder}
 	byPause      = mover{"a look at its paused task", (*auditor).byPause}
+	byWall       = mover{"a moment of the wall clock", func(_ *auditor, wf *Workflow, i int) bool { return wf.awaitsWall(i) != 0 && wf.wall != 0 }}
 	byDecision   = mover{"an open question", (*auditor).byDecision}
 	byHold       = mover{"the agent looking on only", func(a *auditor, _ *Workflow, _ int) bool { return a.w.cur.Hold }}
 )
@@ -55,7 +55,7 @@ var lives = map[StepState]struct {
 	movers []mover
 	heal   func(w *work, wf *Workflow, i int)
 }{
-	Pending:        {[]mover{byDependency, byHold}, nil},
+	Pending:        {[]mover{byDependency, byDecision, byHold}, nil},
 	Waiting:        {[]mover{byTimer, byWall}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, wf.Steps[i].Since, wf.Plan.Steps[i].DelayMS) }},
 	Queued:         {[]mover{byTimer, byResource, byHolder, byDependency, byHold}, func(w *work, wf *Workflow, i int) { wf.Steps[i].recheck = w.now.Boot + rereadMS }},
 	Blocked:        {[]mover{byTimer, byDecision}, func(w *work, wf *Workflow, i int) { w.rearm(wf, i, w.now.Boot, wf.Plan.Steps[i].HoldMS) }},
@@ -194,8 +194,18 @@ func (a *auditor) byResource(wf *Workflow, i int) bool {
 
 func (a *auditor) byHolder(wf *Workflow, i int) bool { return len(a.w.holdsOn(wf, i)) > 0 }
 
-// byDecision: the question has a deadline of its own, which byTimer sees; here it is enough that somebody is asked.
-func (a *auditor) byDecision(wf *Workflow, i int) bool { return wf.Steps[i].asked() }
+// byDecision: a question about the step is open, or one about the step whose event it missed. A question has a deadline of its own.
+func (a *auditor) byDecision(wf *Workflow, i int) bool {
+	open := func(about StepID) bool {
+		return slices.ContainsFunc(wf.Escalations, func(e Escalation) bool { return e.State == EscOpen && e.About == about && e.Due != 0 })
+	}
+	if st := &wf.Steps[i]; st.asked() {
+		e := wf.escalation(st.Fate.Asked)
+		return e != nil && e.State == EscOpen && e.Due != 0
+	}
+	_, never := a.w.dependencies(wf, i)
+	return never == ReasonWaitEventMissing && open(wf.Steps[a.w.withoutEvent(wf, i)].ID)
+}
 
 // audited heals what the audit finds: what is derived is derived anew, a step gets back what can move it.
 func (w *work) audited() {

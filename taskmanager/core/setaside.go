@@ -51,6 +51,9 @@ func (w *work) setAside(ev SetAside) {
 
 // Drop takes a workflow out of the state, with all that points at it. Its records are the caller's matter.
 func (s *State) Drop(id WorkflowID) {
+	if wf := s.Workflows[id]; wf != nil && wf.anchors {
+		s.anchors--
+	}
 	delete(s.Workflows, id)
 	maps.DeleteFunc(s.active, func(_ TaskID, of WorkflowID) bool { return of == id })
 	gone := func(x WorkflowID) bool { return x == id }
@@ -64,6 +67,7 @@ func (s *State) Part(keep func(WorkflowID) bool) *State {
 	p.Device.Controls = maps.Clone(s.Device.Controls)
 	p.Workflows, p.Known, p.Services, p.Tombs = maps.Clone(s.Workflows), maps.Clone(s.Known), maps.Clone(s.Services), maps.Clone(s.Tombs)
 	p.active, p.used, p.foreign = maps.Clone(s.active), maps.Clone(s.used), maps.Clone(s.foreign)
+	p.gave = maps.Clone(s.gave)
 	p.order, p.closed = slices.Clone(s.order), slices.Clone(s.closed)
 	for id := range s.Workflows {
 		if !keep(id) {

@@ -91,6 +91,9 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 	synctest.Test(t, func(*testing.T) { res.Seen, res.Err = r.play(s, dir) })
 	res.Real = time.Since(began)
 	if res.Err == nil {
+		res.Err = replayed(dir, r.cat)
+	}
+	if res.Err == nil {
 		res.Failures = Compare(s.Expect, res.Seen.Facts)
 	}
 	return res

@@ -22,6 +22,9 @@ type disk struct {
 	startNo int64
 	memory  map[string]memory
 	gone    []core.MessageID // receipts that ride with the next commit
+
+	recorder *taskmanager.Recorder // of the process that runs; nil: this home keeps no journal
+	journal  []taskmanager.JournalRow
 }
 
 type key struct{ workflow, item string }
@@ -41,7 +44,11 @@ func (d *disk) soft(c core.Change) bool {
 
 // write makes a batch durable. It is called before the state takes the change in.
 func (d *disk) write(m *home, w *write) {
-	for _, r := range d.rows.Of(w.c, m.s) {
+	records := d.rows.Of(w.c, m.s)
+	if d.recorder != nil {
+		d.journal = append(d.journal, d.recorder.Commit(m.s, w.now, w.events(), w.c, records)...)
+	}
+	for _, r := range records {
 		d.records[key{r.Workflow, r.Item}] = r
 	}
 	d.rows.Clear()
@@ -73,15 +80,42 @@ func (d *disk) same(m *home) {
 	}
 }
 
-// load reads it all back, as after a power cut, but for what has ended.
-func (d *disk) load(cat *catalog.Catalog) (s *core.State, seq, startNo int64) {
-	d.rows.Clear()
-	d.gone = nil
-	var open []taskmanager.Record
+// open lists the records of the device and of what has not ended.
+func (d *disk) open() (open []taskmanager.Record) {
 	for k, r := range d.records {
 		if k.workflow == "" || !d.records[key{k.workflow, ""}].Closed {
 			open = append(open, r)
 		}
+	}
+	return open
+}
+
+// events are what a commit decided on.
+func (w *write) events() []core.Event {
+	evs := make([]core.Event, len(w.batch))
+	for i, it := range w.batch {
+		evs[i] = it.ev
+	}
+	return evs
+}
+
+// replay runs the journal of all processes once more: it has to make the same records.
+func (d *disk) replay(m *home) {
+	if d.recorder == nil {
+		return
+	}
+	if _, err := taskmanager.Replay(taskmanager.Recording{Rows: taskmanager.RowsOf(d.journal), Catalog: m.cat, Final: d.open()}); err != nil {
+		m.failf("replay: %v", err)
+	}
+}
+
+// load reads it all back, as after a power cut, but for what has ended. record: the new process keeps a journal.
+func (d *disk) load(cat *catalog.Catalog, record bool) (s *core.State, seq, startNo int64) {
+	d.rows.Clear()
+	d.gone = nil
+	open := d.open()
+	if d.recorder = nil; record {
+		d.recorder = taskmanager.NewRecorder("epoch-1", cat.Etag, false, open)
 	}
 	s, seq = taskmanager.DecodeRecords(open).State(cat, "epoch-1", d.outSeq)
 	return s, max(seq, d.seq), d.startNo + 1

@@ -14,6 +14,9 @@ import (
 	"deviceagent/taskmanager/core/catalog"
 )
 
+// journalEvery is how many homes there are to one that keeps a journal and replays it in the end, which costs as much as the play.
+const journalEvery = 8
+
 // home is one home with its agent and all that happens to them. Time is real time in ms; the agent sees its boot clock.
 type home struct {
 	seed    uint64
@@ -134,6 +137,7 @@ func (m *home) play() (broken error) {
 	m.until(m.T + 3*3_600_000)
 	m.judge.allEnded()
 	m.epilogue()
+	m.disk.replay(m)
 	return nil
 }
 
@@ -299,13 +303,25 @@ func (m *home) do(batch []item) {
 	}
 	if soft {
 		m.seq += int64(len(evs))
-		if m.disk.soft(c) && m.softSince == 0 {
+		waits := m.disk.soft(c)
+		if waits && m.softSince == 0 {
 			m.softSince = m.T
 		}
+		if r := m.disk.recorder; r != nil {
+			r.Soft(m.s, now, evs, c, waits)
+		}
 		m.adopt(w)
+		m.recorded(false)
 		return
 	}
 	m.commit(w)
+}
+
+// recorded tells the journal that a batch has become the state.
+func (m *home) recorded(committed bool) {
+	if r := m.disk.recorder; r != nil {
+		r.Adopted(m.s, committed)
+	}
 }
 
 func (m *home) stopsOf(outs []core.Output) (stops, others []core.Output) {

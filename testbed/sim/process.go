@@ -80,6 +80,7 @@ func (m *home) committed(w *write) {
 	m.softSince, m.written, m.wrote, m.refused = 0, w.now.Boot, m.T, false
 	urgent := map[core.TaskID]bool{}
 	m.adopt(w)
+	m.recorded(true)
 	if m.whim(4, 2) == 0 {
 		m.disk.same(m)
 	}
@@ -167,7 +168,7 @@ func (m *home) start() {
 		return
 	}
 	m.up = true
-	m.s, m.seq, m.startNo = m.disk.load(m.cat)
+	m.s, m.seq, m.startNo = m.disk.load(m.cat, m.seed%journalEvery == 0)
 	m.written = 0
 	m.note("agent started, boot clock %d", m.T-m.boot)
 	m.judge.restarted()
