@@ -51,6 +51,7 @@ func TestASequenceIsNotUsedAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.foreign = true
 		var b taskmanager.Batch
 		b.OutboxDone = []string{first.ID}
 		for _, rec := range img.Records { // the device's own row is lost as well

@@ -16,7 +16,7 @@ type Memory struct {
 	Used     map[catalog.ResourceID]Sample
 	Foreign  map[catalog.ResourceID]Sample
 	Gave     map[catalog.EventName]Sample
-	Looks    map[WorkflowID][]Instant // when to look again: of each step, then of each attempt; left out where all are 0
+	Looks    map[WorkflowID][]Instant // when to look again: of each step, then two of each attempt; left out where all are 0
 	TaskNo   int64                    // ids that have left and whose batch was not committed are not used again
 	Trusted  bool                     // the wall clock was to be trusted in the last batch
 }
@@ -34,12 +34,12 @@ func (s *State) Memory() Memory {
 }
 
 func (wf *Workflow) looks() []Instant {
-	out := make([]Instant, 0, len(wf.Steps)+len(wf.Attempts))
+	out := make([]Instant, 0, len(wf.Steps)+2*len(wf.Attempts))
 	for i := range wf.Steps {
 		out = append(out, wf.Steps[i].recheck)
 	}
 	for i := range wf.Attempts {
-		out = append(out, wf.Attempts[i].next)
+		out = append(out, wf.Attempts[i].next, wf.Attempts[i].pauseNext)
 	}
 	return out
 }
@@ -120,7 +120,7 @@ func (wf *Workflow) looking(at []Instant) *Workflow {
 		c.Steps[i].recheck = next()
 	}
 	for i := range c.Attempts {
-		c.Attempts[i].next = next()
+		c.Attempts[i].next, c.Attempts[i].pauseNext = next(), next()
 	}
 	return c
 }

@@ -19,7 +19,7 @@ var unrecorded = map[reflect.Type]map[string]string{
 	reflect.TypeFor[core.Workflow](): {"wake": "derived", "wall": "derived", "wants": "derived", "held": "derived", "anchors": "derived", "keeps": "derived", "dirty": "reduction", "isNew": "reduction", "newer": "reduction",
 		"Plan": "record", "Steps": "record", "Attempts": "record"},
 	reflect.TypeFor[core.Step]():    {"recheck": "memory", "dirty": "reduction"},
-	reflect.TypeFor[core.Attempt](): {"next": "memory", "dirty": "reduction"},
+	reflect.TypeFor[core.Attempt](): {"next": "memory", "pauseNext": "memory", "dirty": "reduction"},
 }
 
 func TestEveryFieldWithoutARecordIsAccountedFor(t *testing.T) {
