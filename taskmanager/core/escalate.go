@@ -258,14 +258,30 @@ func (w *work) awaits(wf *Workflow, i int) bool {
 	case st.asked():
 		return true
 	case st.Fate == nil:
-		a := wf.attempt(st.Task)
-		return a != nil && a.holds()
+		if a := wf.attempt(st.Task); a != nil && a.holds() {
+			return true
+		}
+		st.Accepted, st.Released = 0, 0 // what an earlier try released waits for the next one
+		return false
 	case w.escalates(wf, i, wf.Plan.Steps[i].OnFailure, st.Reason):
 		w.escalate(wf, i, st.Fate.End, st.Reason, wf.lastAbout(st.ID))
 	default:
 		w.takeFate(wf, i, "no decision is left")
 	}
 	return true
+}
+
+// mayGoOnWith says whether a step that used one of the resources has failed and waits for its next try, or for the decision to make one:
+// who stops the robot while it stands still in between does not want it to set out again.
+func (wf *Workflow) mayGoOnWith(resources []catalog.ResourceID) bool {
+	for i := range wf.Steps {
+		st := &wf.Steps[i]
+		again := st.State == RetryWait || st.State == Blocked && st.Attempts > 0
+		if again && slices.ContainsFunc(wf.Plan.Steps[i].Resources, func(x catalog.ResourceID) bool { return slices.Contains(resources, x) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // missed: a step has ended without the event that others wait for. The first of them is blocked and asks; the others wait for what is

@@ -227,6 +227,7 @@ func (w *work) cancelWorkflow(id WorkflowID, reason Reason) {
 	for i := range wf.Steps {
 		w.cancelStep(wf, i, reason)
 	}
+	w.stopLive(wf) // also what a step left running that has ended: cleaning goes on when the step that began it has completed
 	w.progress(wf)
 	w.ch.Must = true
 }
@@ -278,7 +279,8 @@ func (w *work) buttonCancel() {
 	w.stopUsers(body, "", ReasonPUICancelled)
 }
 
-// stopUsers cancels every workflow, but one, with a task on the resources, and stops tasks whose workflow has already ended.
+// stopUsers cancels every workflow, but one, with a task on the resources, or with a step that has failed there and may be tried again,
+// and stops tasks whose workflow has already ended.
 func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason Reason) {
 	for _, r := range w.listening() {
 		if r.wf == but {
@@ -293,6 +295,11 @@ func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason 
 		} else if a.State != Stopping {
 			wf = w.wf(r.wf)
 			w.stop(wf, &wf.Attempts[r.at])
+		}
+	}
+	for _, id := range w.everyone() {
+		if wf := w.peek(id); id != but && !wf.State.Terminal() && wf.mayGoOnWith(resources) {
+			w.cancelWorkflow(id, reason)
 		}
 	}
 }
