@@ -35,6 +35,8 @@ var sentences = map[string][2]string{
 	"event.yes":       {"received", "받음"},
 	"event.against":   {"speaks against it", "반대되는 증거입니다"},
 	"soon":            {"it is about to be looked at", "곧 살펴봅니다"},
+	"decision":        {"the cloud is asked what to do (question %s)", "어떻게 할지 클라우드에 물었습니다 (질문 %s)"},
+	"due.asked":       {"in %s the default is taken, and it ends %s", "%s 뒤에는 기본 조치에 따라 %s 상태로 끝납니다"},
 	"due.waiting":     {"in %s it is queued", "%s 뒤에 대기열에 들어갑니다"},
 	"due.queued":      {"in %s it is dispatched although it is not known whether its effect holds already", "%s 뒤에는 효과가 이미 있는지 몰라도 보냅니다"},
 	"due.dispatching": {"in %s its outcome counts as unknown and the executor is asked", "%s 뒤에는 결과를 모르는 것으로 치고 실행기에 묻습니다"},
@@ -113,6 +115,8 @@ func (l tongue) fact(f diag.Fact, state, reason string) string {
 	switch f.Kind {
 	case "dependency":
 		return l.own(f, "dependency", f.Ref, f.RefState)
+	case "decision":
+		return l.own(f, f.Kind, f.Ref)
 	case "delay":
 		return l.say(f.Kind)
 	case "stop":
@@ -169,6 +173,9 @@ func (l tongue) evidence(f diag.Fact) string {
 func (l tongue) due(f diag.Fact, state string) string {
 	if f.LeftMS == nil {
 		return l.say("soon")
+	}
+	if f.Ref != "" {
+		return l.say("due.asked", duration(*f.LeftMS), f.Ref)
 	}
 	key := "due." + state
 	if _, ok := sentences[key]; !ok {

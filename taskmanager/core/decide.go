@@ -152,5 +152,6 @@ func (w *work) retryAsked(wf *Workflow, i int) {
 		w.readRest(wf, a)
 		return
 	}
+	st.Accepted, st.Released = 0, 0 // what the old one released waits for the new one
 	w.move(wf, i, Queued, ReasonNone)
 }

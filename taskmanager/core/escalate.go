@@ -309,8 +309,19 @@ func (w *work) withoutEvent(wf *Workflow, i int) int {
 	panic("internal error: no step of " + string(wf.Plan.Workflow) + " has ended without its event (asked for " + strconv.Itoa(i) + ")")
 }
 
-// whyAsked says which decision is awaited.
-func (wf *Workflow) whyAsked(st *Step) []Fact {
-	e := wf.escalation(st.Fate.Asked)
-	return []Fact{{Kind: "decision", Ref: string(e.ID), Text: fmt.Sprintf("%s (%s): the cloud is asked what to do; it may answer %v", st.Reason, InfoOf(st.Reason).Text, e.Allowed)}}
+// whyExhausted says which decision is awaited, or what has to end before the attempt that was decided, or that what released the step
+// has failed and is tried again. None: it is held by something else.
+func (w *work) whyExhausted(wf *Workflow, i int) []Fact {
+	st := &wf.Steps[i]
+	a := wf.attempt(st.Task)
+	switch {
+	case st.asked():
+		e := wf.escalation(st.Fate.Asked)
+		return []Fact{{Kind: "decision", Ref: string(e.ID), Text: fmt.Sprintf("%s (%s): the cloud is asked what to do; it may answer %v", st.Reason, InfoOf(st.Reason).Text, e.Allowed)}}
+	case st.State == Blocked && a != nil && a.holds():
+		return []Fact{{Kind: "stop", Ref: string(a.Task), Text: "it is to be tried again when its old task has ended; that is being stopped"}}
+	case st.State == Queued:
+		return w.whyPending(wf, i)
+	}
+	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Fact is one reason why a step is where it is. The words of Kind are fixed; Text is one sentence for people.
 type Fact struct {
-	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer stop time end
+	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer decision stop time end
 	Text   string  `json:"text"`
 	Ref    string  `json:"ref,omitempty"`     // the step, task, key, effect or service that it is about
 	LeftMS int64   `json:"left_ms,omitempty"` // until time moves it
@@ -32,9 +32,8 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 	case RetryWait:
 		facts = whyRetry(st, spec)
 	case Queued, Blocked:
-		facts = w.whyHeld(wf, i)
-		if st.asked() {
-			facts = wf.whyAsked(st)
+		if facts = w.whyExhausted(wf, i); facts == nil {
+			facts = w.whyHeld(wf, i)
 		}
 	case Dispatching:
 		facts = []Fact{{Kind: "answer", Ref: string(st.Task), Text: "the call is out, the executor has not answered"}}
@@ -56,7 +55,11 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 		facts = []Fact{{Kind: "time", Text: "it is about to be looked at"}}
 	}
 	if st.Due != 0 {
-		facts = append(facts, Fact{Kind: "time", LeftMS: max(0, int64(st.Due-now.Boot)), Text: dueText(st.State)})
+		due := Fact{Kind: "time", LeftMS: max(0, int64(st.Due-now.Boot)), Text: dueText(st.State)}
+		if st.asked() {
+			due.Ref, due.Text = string(st.Fate.End), "then the default is taken: it ends "+string(st.Fate.End)
+		}
+		facts = append(facts, due)
 	}
 	return facts
 }
