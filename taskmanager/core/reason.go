@@ -113,7 +113,7 @@ var Reasons = []ReasonInfo{
 	{ReasonExternalStop, User, true, true, "it was stopped from outside"},
 	{ReasonUserCancelled, User, false, false, "cancelled by a person or the cloud"},
 	{ReasonPUICancelled, User, false, false, "cancelled by a button on the robot"},
-	{ReasonCancelUnconfirmed, Safety, true, false, "stop was asked for, and nothing confirmed it"},
+	{ReasonCancelUnconfirmed, Safety, true, true, "stop was asked for, and nothing confirmed it"},
 	{ReasonCancelRefused, Permanent, true, false, "the service refuses to stop"},
 	{ReasonDependencyFailed, Permanent, false, false, "a step that this one waits for did not succeed"},
 	{ReasonBranchNotTaken, Permanent, false, false, "this branch is for a failure that did not happen"},
