@@ -75,11 +75,9 @@ func (s *Server) cancel(tx *store.Tx, device string, ask cancelRequest, out *can
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if row.Type == string(wire.TypeControl) && row.State.Open() {
-			out.ControlID = row.ID
-			return nil
-		}
+	if id, ok := cancelAmong(rows); ok {
+		out.ControlID = id
+		return nil
 	}
 	if err := withdraw(tx, rows); err != nil {
 		return err

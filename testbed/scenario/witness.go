@@ -63,7 +63,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start)}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
 	add(robotFacts(log, h.start.Sub(h.born), h.done))
-	add(acks(msgs))
+	add(h.acks(msgs))
 	add(h.questions(msgs))
 	results, cost := h.results(msgs)
 	work, err := h.work(results)
@@ -113,7 +113,7 @@ func counted(msgs []message) (out []Fact) {
 }
 
 // acks are the device's answers; one that was sent again is one.
-func acks(msgs []message) (out []Fact) {
+func (h *house) acks(msgs []message) (out []Fact) {
 	types, seen := map[string]string{}, map[string]bool{}
 	for _, m := range msgs {
 		switch a := m.env.Ack; {
@@ -125,7 +125,7 @@ func acks(msgs []message) (out []Fact) {
 			if a.RefID == "" {
 				what = "unreadable"
 			}
-			out = append(out, Fact{"ack", plain(what + " " + ackText(a.Accepted, a.ReasonCode, a.Errors))})
+			out = append(out, Fact{"ack", plain(what + " " + ackText(a.Accepted, a.ReasonCode, a.Errors) + h.holdText(a.Steps, a.HoldersLeft))})
 		}
 	}
 	return out

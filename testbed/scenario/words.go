@@ -88,17 +88,24 @@ func faultText(faults []wire.Fault) string {
 }
 
 // cancel asks the endpoint to cancel a workflow by its number.
-func (h *house) cancel(arg string) error {
-	var n int
-	if _, err := fmt.Sscanf(arg, "w%d", &n); err != nil || n < 1 || n > len(h.named) {
-		return fmt.Errorf("cannot cancel %q: %d workflows are known", arg, len(h.named))
+func (h *house) cancel(arg string) error { return h.wish("cancel", arg, "user") }
+
+// wish asks the endpoint something of a workflow, for somebody.
+func (h *house) wish(verb, number, by string) error {
+	id, err := h.named1(number)
+	if err != nil {
+		return fmt.Errorf("cannot %s: %w", verb, err)
 	}
 	var a struct {
 		State string `json:"state"`
 	}
-	refused, err := h.cloud.call("POST", "/v1/workflows/"+string(h.named[n-1])+"/cancel", []byte(`{"requested_by":"user"}`), &a)
+	body, err := json.Marshal(map[string]string{"requested_by": by})
+	if err != nil {
+		return err
+	}
+	refused, err := h.cloud.call("POST", "/v1/workflows/"+id+"/"+verb, body, &a)
 	if err == nil && refused != nil {
-		h.note("refused", "cancel %s", refused)
+		h.note("refused", "%s %s", verb, refused)
 	}
 	return err
 }

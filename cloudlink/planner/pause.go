@@ -1,0 +1,68 @@
+package planner
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
+)
+
+// postHold asks the device to pause a workflow, or to let it go on: verb is pause or resume. Each is a message of its own: what was asked
+// first is answered first. That the device takes it in is not yet a pause; its answer says who holds the workflow then.
+func (s *Server) postHold(verb string) func(*http.Request) (int, any, error) {
+	return func(req *http.Request) (int, any, error) {
+		id, err := pathID(req)
+		if err != nil {
+			return 0, nil, err
+		}
+		ask := cancelRequest{RequestedBy: "operator"}
+		if err := readBody(req, controlBytes, &ask); err != nil {
+			return 0, nil, err
+		}
+		if len(ask.Reason) > maxReason || len(ask.RequestedBy) > maxReason {
+			return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_hold", Title: "the reason is too long"}
+		}
+		device, err := s.deviceOf(req, id)
+		if err != nil {
+			return 0, nil, err
+		}
+		out := cancelAnswer{WorkflowID: id, State: "requested"}
+		if err := s.change(req.Context(), device, func(tx *store.Tx) error { return s.hold(tx, device, verb, ask, &out) }); err != nil {
+			return 0, nil, err
+		}
+		s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: verb + " " + out.State})
+		return http.StatusAccepted, out, nil
+	}
+}
+
+func (s *Server) hold(tx *store.Tx, device, verb string, ask cancelRequest, out *cancelAnswer) error {
+	w, err := tx.Workflow(out.WorkflowID)
+	if err != nil {
+		return fmt.Errorf("cannot find workflow %s: %w", out.WorkflowID, err)
+	}
+	if w.Status != "" {
+		return &problem{Status: http.StatusConflict, Code: "already_terminal", Title: "the device has closed this workflow", Detail: w.Status}
+	}
+	env := s.envelope(device, wire.TypeControl)
+	env.Corr = wire.Corr{WorkflowID: w.ID, PlanID: w.PlanID}
+	env.Control = &wire.Control{Verb: verb, Scope: "workflow", Target: w.ID, RequestedBy: ask.RequestedBy, Reason: ask.Reason}
+	out.ControlID = env.ID
+	return s.queue(tx, env, 0)
+}
+
+// cancelAmong finds a cancel that has no answer yet among the messages about a workflow.
+func cancelAmong(rows []store.Down) (id string, ok bool) {
+	i := slices.IndexFunc(rows, func(row store.Down) bool {
+		if row.Type != string(wire.TypeControl) || !row.State.Open() {
+			return false
+		}
+		e, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Direction: wire.Down, Limits: wire.DefaultLimits()})
+		return err != nil || e.Control.Verb == "cancel"
+	})
+	if i < 0 {
+		return "", false
+	}
+	return rows[i].ID, true
+}
