@@ -20,7 +20,7 @@ func (r *rig) statusNow() diag.StatusDocument {
 }
 
 // C12, C18: a pause is accepted, which is not paused; it tells what becomes of each step, and the status names who holds what.
-func TestPauseTellsWhoHoldsWhat(t *testing.T) {
+func TestC18_PauseTellsWhoHoldsWhat(t *testing.T) {
 	r := serve(t, diag.Knobs{})
 	r.a.Submit(movePlan)
 	task := r.a.Last()
@@ -59,7 +59,7 @@ func TestResumeOfAnotherHolder(t *testing.T) {
 }
 
 // C17: a clean-up that runs is named with its step, also after the step has ended.
-func TestCleanUpIsNamedWithItsStep(t *testing.T) {
+func TestC17_CleanUpIsNamedWithItsStep(t *testing.T) {
 	for _, verb := range []string{"cancel", "kill"} {
 		t.Run(verb, func(t *testing.T) {
 			r := serve(t, diag.Knobs{})

@@ -58,7 +58,7 @@ func (r *rig) wantCalls(want string) {
 }
 
 // C4: that the executor said yes pauses nothing; the step is paused when its executor says that it rests.
-func TestC4AcceptedIsNotPaused(t *testing.T) {
+func TestC4_AcceptedIsNotPaused(t *testing.T) {
 	r := newRig(t)
 	task := r.moving()
 	ans := r.control("pause", "app", "workflow", "wf_1")
@@ -76,7 +76,7 @@ func TestC4AcceptedIsNotPaused(t *testing.T) {
 }
 
 // C4: a program without that word is believed when what its task uses is seen at rest from the call on, if it accepted that.
-func TestC4RestConfirmsAPause(t *testing.T) {
+func TestC4_RestConfirmsAPause(t *testing.T) {
 	r := newRig(t)
 	task := r.moving()
 	r.button("pui.paused")
@@ -100,7 +100,7 @@ func TestC4RestConfirmsAPause(t *testing.T) {
 
 // C4: a pause that is never confirmed becomes a stop; the step is queued again when that is confirmed, and is sent again as it was when
 // the last holder has let go.
-func TestC4UnconfirmedPauseBecomesAStop(t *testing.T) {
+func TestC4_UnconfirmedPauseBecomesAStop(t *testing.T) {
 	for name, say := range map[string]func(r *rig, task core.TaskID){
 		"accepted and ignored": func(r *rig, task core.TaskID) { r.do(core.StopAnswered{Task: task, To: core.ToPause, Accepted: true}) },
 		"not answered":         func(r *rig, task core.TaskID) { r.do(core.StopAnswered{Task: task, To: core.ToPause}) },
@@ -152,7 +152,7 @@ func TestRefusedPauseIsAStopAtOnce(t *testing.T) {
 }
 
 // C4: a stop that nothing confirms leaves neither a paused nor a queued step behind: the cloud is asked.
-func TestC4UnconfirmedStopOfAHoldFails(t *testing.T) {
+func TestC4_UnconfirmedStopOfAHoldFails(t *testing.T) {
 	r := newRig(t)
 	r.moving()
 	r.button("pui.paused")
@@ -163,7 +163,7 @@ func TestC4UnconfirmedStopOfAHoldFails(t *testing.T) {
 }
 
 // C21: going on is the very task that was paused, with its arguments; nothing is sent anew.
-func TestC21ResumeGoesOnWithTheSameTask(t *testing.T) {
+func TestC21_ResumeGoesOnWithTheSameTask(t *testing.T) {
 	r := newRig(t)
 	task := r.pausedMove()
 	r.button("pui.resumed")
@@ -185,7 +185,7 @@ func TestC21ResumeGoesOnWithTheSameTask(t *testing.T) {
 }
 
 // C21: an executor that cannot go on, or has lost the task, gets the same step again, after the old task has surely ended.
-func TestC21ExecutorWithoutResume(t *testing.T) {
+func TestC21_ExecutorWithoutResume(t *testing.T) {
 	for name, say := range map[string]func(r *rig, task core.TaskID){
 		"refuses": func(r *rig, task core.TaskID) { r.do(core.StopAnswered{Task: task, To: core.ToResume, Refused: true}) },
 		"ignores": func(r *rig, task core.TaskID) {
@@ -218,7 +218,7 @@ func TestC21ExecutorWithoutResume(t *testing.T) {
 }
 
 // C22: an error that is cleared lets nobody go on who is held.
-func TestC22ClearingAnErrorIsNotResuming(t *testing.T) {
+func TestC22_ClearingAnErrorIsNotResuming(t *testing.T) {
 	r := newRig(t)
 	r.pausedMove()
 	r.event("safety.released", "", nil)
@@ -230,7 +230,7 @@ func TestC22ClearingAnErrorIsNotResuming(t *testing.T) {
 }
 
 // C24: the clocks of a paused step stand still; the deadline of its plan does not.
-func TestC24ClocksStandStill(t *testing.T) {
+func TestC24_ClocksStandStill(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
 	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"},"timeout_ms":60000}]`)
@@ -250,7 +250,7 @@ func TestC24ClocksStandStill(t *testing.T) {
 	r.want("step_1", "blocked/step_timeout")
 }
 
-func TestC24TheDeadlineOfAPlanRunsOn(t *testing.T) {
+func TestC24_TheDeadlineOfAPlanRunsOn(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
 	ev := r.planEvent("wf_1", "pl_1", toKitchen).(core.PlanSubmitted)
@@ -266,7 +266,7 @@ func TestC24TheDeadlineOfAPlanRunsOn(t *testing.T) {
 }
 
 // C18: the answer says of each step that is under way what the pause does to it, and so does why.
-func TestC18TheEffectOnEachStepIsTold(t *testing.T) {
+func TestC18_TheEffectOnEachStepIsTold(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
 	ev := r.planEvent("wf_1", "pl_1", `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"}},
@@ -291,7 +291,7 @@ func TestC18TheEffectOnEachStepIsTold(t *testing.T) {
 }
 
 // B5: a pause that meets a dispatch under way takes hold when that is answered; until then nobody says paused.
-func TestB5PauseMeetsADispatch(t *testing.T) {
+func TestB5_PauseMeetsADispatch(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
 	r.submit(toKitchen)
@@ -309,7 +309,7 @@ func TestB5PauseMeetsADispatch(t *testing.T) {
 }
 
 // B5: with the pause and what would have been dispatched in one batch, nothing is dispatched.
-func TestB5PauseAndDispatchInOneBatch(t *testing.T) {
+func TestB5_PauseAndDispatchInOneBatch(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()
 	r.do(r.planEvent("wf_1", "pl_1", toKitchen), core.Observed{Event: "pui.paused", Source: "home"})
@@ -320,7 +320,7 @@ func TestB5PauseAndDispatchInOneBatch(t *testing.T) {
 }
 
 // B10: taken over and given back between two looks: each is an event of its own, and the task was told of both.
-func TestB10TakeoverAndBackInOneBatch(t *testing.T) {
+func TestTakeoverAndBackInOneBatch(t *testing.T) {
 	r := newRig(t)
 	task := r.moving()
 	r.do(core.Observed{Event: "pui.takeover", Source: "home"}, core.Observed{Event: "pui.released", Source: "home"})
@@ -335,7 +335,7 @@ func TestB10TakeoverAndBackInOneBatch(t *testing.T) {
 }
 
 // A12: paused in any layer wins: the executor's word counts, whatever a value of another layer still says.
-func TestA12PausedInAnyLayerWins(t *testing.T) {
+func TestA12_PausedInAnyLayerWins(t *testing.T) {
 	r := newRig(t)
 	task := r.moving()
 	r.button("pui.paused")
