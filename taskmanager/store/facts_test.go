@@ -8,6 +8,7 @@ import (
 
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // facts are what the world outside knows at a moment of a tape: what was acknowledged, what left, what the robot did.
@@ -23,6 +24,8 @@ type facts struct {
 	owners    map[core.TaskID]stepOf
 	tasks     map[core.TaskID]bool // dispatched
 	cancelled map[core.WorkflowID]bool
+	held      map[core.WorkflowID]bool // paused by the planner
+	methods   map[core.TaskID]catalog.Method
 	mem       memory
 	robotRun  robotRun
 	start     clockAt
@@ -34,7 +37,8 @@ type facts struct {
 
 func newFacts() *facts {
 	return &facts{messages: map[string]message{}, answers: map[string]core.Answer{}, sent: map[int64]string{}, results: map[core.WorkflowID]string{},
-		owners: map[core.TaskID]stepOf{}, tasks: map[core.TaskID]bool{}, cancelled: map[core.WorkflowID]bool{}, mem: newMemory()}
+		owners: map[core.TaskID]stepOf{}, tasks: map[core.TaskID]bool{}, cancelled: map[core.WorkflowID]bool{},
+		held: map[core.WorkflowID]bool{}, methods: map[core.TaskID]catalog.Method{}, mem: newMemory()}
 }
 
 // see takes in one mark.
@@ -66,7 +70,7 @@ func (f *facts) see(m any) {
 			if f.tasks[d.Task] {
 				f.faults = append(f.faults, fmt.Sprintf("task id %s was used twice", d.Task))
 			}
-			f.tasks[d.Task] = true
+			f.tasks[d.Task], f.methods[d.Task] = true, d.Method
 			f.dispatch = append(f.dispatch, d.Task)
 		}
 	case memory:
@@ -81,14 +85,20 @@ func (f *facts) see(m any) {
 // answer: the same message is told the same, and what was accepted stays so.
 func (f *facts) answer(m answered) {
 	before, again := f.answers[m.payload]
-	if again && before.Accepted != m.answer.Accepted || again && before.Accepted && before.Reason != m.answer.Reason {
+	if again && before.Accepted != m.answer.Accepted && (before.Accepted || core.InfoOf(before.Reason).Class != core.Transient) || again && before.Accepted && before.Reason != m.answer.Reason {
 		f.faults = append(f.faults, fmt.Sprintf("%s of %s was answered %v %q, and then %v %q", m.kind, m.wf, before.Accepted, before.Reason, m.answer.Accepted, m.answer.Reason))
 	}
-	if !again {
-		f.answers[m.payload] = m.answer
+	if again {
+		return
 	}
-	if m.kind == "cancel" && (m.answer.Accepted || m.answer.Reason == core.ReasonUnknownTarget) {
+	f.answers[m.payload] = m.answer
+	switch {
+	case m.kind == "cancel" && (m.answer.Accepted || m.answer.Reason == core.ReasonUnknownTarget):
 		f.cancelled[m.wf] = true
+	case m.kind == "pause" && m.answer.Accepted:
+		f.held[m.wf] = true
+	case m.kind == "resume" && m.answer.Accepted:
+		delete(f.held, m.wf)
 	}
 }
 
@@ -116,6 +126,7 @@ func (f *facts) clone() *facts {
 	c := *f
 	c.asked, c.dispatch, c.faults = slices.Clone(f.asked), slices.Clone(f.dispatch), slices.Clone(f.faults)
 	c.messages, c.answers, c.sent = maps.Clone(f.messages), maps.Clone(f.answers), maps.Clone(f.sent)
+	c.held, c.methods = maps.Clone(f.held), maps.Clone(f.methods)
 	c.results, c.owners, c.tasks, c.cancelled = maps.Clone(f.results), maps.Clone(f.owners), maps.Clone(f.tasks), maps.Clone(f.cancelled)
 	return &c
 }
@@ -130,10 +141,10 @@ func (f *facts) workOpen() bool {
 	return false
 }
 
-// told: some message of a kind was refused, for that reason where one is named.
-func (f *facts) told(kind string, reason core.Reason) bool {
+// told: some message of a kind was answered so.
+func (f *facts) told(kind string, accepted bool, reason core.Reason) bool {
 	for payload, ans := range f.answers {
-		if f.messages[payload].kind == kind && !ans.Accepted && (reason == "" || ans.Reason == reason) {
+		if f.messages[payload].kind == kind && ans.Accepted == accepted && (reason == "" || ans.Reason == reason) {
 			return true
 		}
 	}

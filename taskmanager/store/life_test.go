@@ -15,7 +15,6 @@ import (
 	"deviceagent/agent/clock"
 	"deviceagent/bridge"
 	"deviceagent/bridge/catalogfile"
-	"deviceagent/bridge/wire"
 	"deviceagent/executors"
 	defaults "deviceagent/packaging/catalog"
 	"deviceagent/taskmanager"
@@ -53,7 +52,7 @@ type (
 type message struct {
 	payload string
 	wf      core.WorkflowID
-	kind    string // plan, cancel, bad
+	kind    string // plan, revision, bad, cancel, pause, resume, decision
 }
 
 // stepOf names a step of a workflow.
@@ -300,18 +299,6 @@ func (s *Store) content() (string, error) {
 		counts = append(counts, n)
 	}
 	return fmt.Sprintf("%v %x", counts, sum.Sum(nil)[:8]), nil
-}
-
-// planOf makes a plan of the planner.
-func planOf(wf, requests string) message {
-	return message{kind: "plan", wf: core.WorkflowID(wf), payload: `{"v":"` + wire.Version + `","type":"plan","id":"` + idOf(wf) +
-		`","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z","body":{"workflow":{"cloud_workflow_id":"` + wf + `","plan_id":"pl-` + wf +
-		`","revision":0},"device_task_requests":` + requests + `}}`}
-}
-
-func cancelOf(name, wf string) message {
-	return message{kind: "cancel", wf: core.WorkflowID(wf), payload: `{"v":"` + wire.Version + `","type":"control","id":"` + idOf(name) +
-		`","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z","body":{"verb":"cancel","scope":"workflow","target":"` + wf + `"}}`}
 }
 
 // idOf makes a message id of a short name: the same name, the same message.

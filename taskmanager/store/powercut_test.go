@@ -25,99 +25,6 @@ var (
 	cutSeed    = flag.Uint64("powercut.seed", 0, "`seed` of the first workload; 0: a new one")
 )
 
-// requests are the plans of the workload: of one step and of several, with delays, and one like S02.
-var requests = []string{
-	`[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"거실"}},
-	  {"cloud_step_id":"b","taskMethod":"startBasicAirClear","params":{"duration_min":1},"temporal_relation":"after_planned_step","temporal_anchor_id":"a"},
-	  {"cloud_step_id":"c","taskMethod":"setMoveTo","params":{"position":"안방"},"temporal_relation":"after_planned_step","temporal_anchor_id":"b"}]`,
-	`[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"옷방"}}]`,
-	`[{"cloud_step_id":"a","taskMethod":"getBatteryStatus"}]`,
-	`[{"cloud_step_id":"a","taskMethod":"setMannerMode","params":{"on":false}},
-	  {"cloud_step_id":"b","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"a","delay_ms":20000}]`,
-	`[{"cloud_step_id":"a","taskMethod":"setMannerMode","params":{"on":true}},{"cloud_step_id":"b","taskMethod":"setMoveTo","params":{"position":"서재"}}]`,
-}
-
-// workload runs three processes over one store, the last with a schema of its own, and returns the tape of it.
-func workload(t *testing.T, seed uint64, weaken bool) *tape {
-	dir := t.TempDir()
-	tp := record(dir, image{})
-	defer tp.end()
-	synctest.Test(t, func(t *testing.T) {
-		w := &worker{rng: rand.New(rand.NewPCG(seed, 1)), tp: tp, mem: newMemory()}
-		clk := shiftedClock{Virtual: clock.Package("boot-1")}
-		for no, steps := range [][]migration{migrations, migrations, nextSchema} {
-			if err := w.process(dir, no+1, clk, steps, weaken); err != nil {
-				t.Fatalf("seed %d, process %d: %v", seed, no+1, err)
-			}
-			w.rest(3 * time.Second)
-			clk = shiftedClock{Virtual: clock.Package(fmt.Sprint("boot-", no+2))}
-		}
-	})
-	return tp
-}
-
-// worker is the planner, the people and the time of one workload.
-type worker struct {
-	rng  *rand.Rand
-	tp   *tape
-	mem  memory
-	wfs  int
-	open []string
-	sent []message
-}
-
-func (w *worker) process(dir string, no int, clk shiftedClock, steps []migration, weaken bool) error {
-	l, err := begin(dir, no, clk, steps, w.tp.mark, weaken, rand.New(rand.NewPCG(w.rng.Uint64(), 2)))
-	if err != nil {
-		return err
-	}
-	if err := l.run(w.mem, "run-1"); err != nil {
-		return err
-	}
-	for range 9 {
-		if err := w.act(l); err != nil {
-			return err
-		}
-	}
-	w.mem = l.robot.memory()
-	if p := l.err.Load(); p != nil {
-		return *p
-	}
-	return l.end(w.rng.IntN(2) == 0)
-}
-
-func (w *worker) rest(most time.Duration) { time.Sleep(time.Duration(w.rng.Int64N(int64(most)))) }
-
-func (w *worker) act(l *life) error {
-	defer synctest.Wait()
-	w.rest(6 * time.Second)
-	msg := message{}
-	switch n := w.rng.IntN(10); {
-	case n < 4 || len(w.open) == 0:
-		w.wfs++
-		id := fmt.Sprintf("wf-%d", w.wfs)
-		w.open = append(w.open, id)
-		msg = planOf(id, requests[w.rng.IntN(len(requests))])
-	case n == 4: // of one that runs, has ended or was cancelled
-		msg = cancelOf(fmt.Sprint("cancel-", len(w.sent)), w.open[w.rng.IntN(len(w.open))])
-	case n == 5: // of a plan that never came
-		msg = cancelOf(fmt.Sprint("cancel-", len(w.sent)), fmt.Sprint("wf-never-", w.rng.IntN(5)))
-	case n == 6:
-		msg = planOf(fmt.Sprint("wf-bad-", len(w.sent)), `[{"cloud_step_id":"a","taskMethod":"setMoveTo","params":{"position":"달"}}]`)
-		msg.kind = "bad"
-	case n == 7:
-		msg = w.sent[w.rng.IntN(len(w.sent))]
-	case n == 8:
-		return l.prune(PruneOptions{JournalRows: int64(1 + w.rng.IntN(20))})
-	default:
-		w.rest(time.Minute)
-		return nil
-	}
-	w.sent = append(w.sent, msg)
-	_, err := l.hand(msg)
-	return err
-}
-
 // cutting replays tapes.
 type cutting struct {
 	storeOnly bool // the Manager is not started
@@ -144,10 +51,9 @@ func (c *cutting) tally(op string, one cutCase, err error) bool {
 	c.total++
 	c.cuts[op]++
 	c.cuts[string(one.fate)]++
-	for i, is := range []bool{one.f.workOpen(), one.f.mem.busy(), len(one.f.cancelled) > 0, one.f.told("cancel", core.ReasonUnknownTarget), one.f.told("bad", ""),
-		len(one.f.results) > 0, one.f.open, len(one.f.asked) > len(one.f.answers)} {
-		if is {
-			c.work[inForce[i]]++
+	for what, is := range inForce {
+		if is(one.f) {
+			c.work[what]++
 		}
 	}
 	if err != nil {
@@ -359,6 +265,9 @@ func (one *cutCase) drive(l *life, mu *sync.Mutex, f *facts) error {
 			}
 		}
 	}
+	if err := one.goOn(l, mu, f); err != nil {
+		return err
+	}
 	for deadline := time.Now().Add(time.Hour); ; {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
@@ -384,6 +293,27 @@ func (one *cutCase) drive(l *life, mu *sync.Mutex, f *facts) error {
 	}
 }
 
+// goOn lets everything go on that somebody holds; before that nothing of it may be dispatched.
+func (one *cutCase) goOn(l *life, mu *sync.Mutex, f *facts) error {
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	mu.Lock()
+	for _, task := range f.dispatch[len(one.f.dispatch):] {
+		// unless what had been sent without an answer let it go
+		if step, ok := f.owners[task]; ok && moving[f.methods[task]] && (one.f.held[step.wf] && f.held[step.wf] || one.f.held[everything] && f.held[everything]) {
+			f.faults = append(f.faults, fmt.Sprintf("task %s of %s was dispatched, which is held", task, step.wf))
+		}
+	}
+	held := maps.Clone(f.held)
+	mu.Unlock()
+	for _, wf := range slices.Sorted(maps.Keys(held)) {
+		if ans, err := l.hand(controlOf("go-on-"+string(wf), "resume", string(wf))); err != nil || !ans.Accepted && ans.Reason != core.ReasonAlreadyTerminal {
+			return fmt.Errorf("the end of the pause of %s is answered %+v, %w", wf, ans, err)
+		}
+	}
+	return nil
+}
+
 // TestPowerCutReplay: between two operations on the disk and in the middle of each write, whatever a disk may have kept by then: what
 // was acknowledged is there, nothing is there by half, and the agent goes on from it as it promised. A commit under way is there whole
 // or not at all; a checkpoint (F11) and a migration change nothing.
@@ -394,7 +324,7 @@ func TestPowerCutReplay(t *testing.T) {
 	for _, bad := range c.bad {
 		t.Error(bad)
 	}
-	for _, what := range inForce {
+	for what := range inForce {
 		if c.work[what] == 0 && c.total > 100 && len(c.bad) == 0 {
 			t.Errorf("no cut with %s: the workload does not do what it should", what)
 		}
@@ -402,8 +332,19 @@ func TestPowerCutReplay(t *testing.T) {
 }
 
 // inForce is what has to be so at some of the cuts.
-var inForce = []string{"work open", "a task running", "a cancel acknowledged", "a cancel before its plan", "a plan refused", "a result sent",
-	"a transaction under way", "a message without its answer"}
+var inForce = map[string]func(*facts) bool{
+	"work open":                    (*facts).workOpen,
+	"a task running":               func(f *facts) bool { return f.mem.busy() },
+	"a cancel acknowledged":        func(f *facts) bool { return len(f.cancelled) > 0 },
+	"a cancel before its plan":     func(f *facts) bool { return f.told("cancel", false, core.ReasonUnknownTarget) },
+	"a plan refused":               func(f *facts) bool { return f.told("bad", false, "") },
+	"a revision accepted":          func(f *facts) bool { return f.told("revision", true, "") },
+	"a hold in force":              func(f *facts) bool { return len(f.held) > 0 },
+	"a question answered":          func(f *facts) bool { return f.told("decision", true, "") },
+	"a result sent":                func(f *facts) bool { return len(f.results) > 0 },
+	"a transaction under way":      func(f *facts) bool { return f.open },
+	"a message without its answer": func(f *facts) bool { return len(f.asked) > len(f.answers) },
+}
 
 // TestPowerCutNeedsFull: with less than synchronous=FULL acknowledged rows are lost, and this replay sees it.
 func TestPowerCutNeedsFull(t *testing.T) {
@@ -484,7 +425,9 @@ func (one *cutCase) cutAt(tp *tape, at int) {
 	for _, op := range tp.ops[:at+1] {
 		if op.what == "mark" {
 			if first == 0 {
-				first = op.at
+				if first = op.at; before == 0 {
+					before = first
+				}
 			}
 			one.f.nowMS = before + op.at - first
 			one.f.see(op.mark)
