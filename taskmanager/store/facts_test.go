@@ -21,7 +21,7 @@ type facts struct {
 	answers   map[string]core.Answer
 	sent      map[int64]string           // message id by sequence
 	results   map[core.WorkflowID]string // how each ended, as it was told
-	owners    map[core.TaskID]stepOf
+	owners    map[core.TaskID]core.WorkflowID
 	tasks     map[core.TaskID]bool // dispatched
 	cancelled map[core.WorkflowID]bool
 	held      map[core.WorkflowID]bool // paused by the planner
@@ -37,7 +37,7 @@ type facts struct {
 
 func newFacts() *facts {
 	return &facts{messages: map[string]message{}, answers: map[string]core.Answer{}, sent: map[int64]string{}, results: map[core.WorkflowID]string{},
-		owners: map[core.TaskID]stepOf{}, tasks: map[core.TaskID]bool{}, cancelled: map[core.WorkflowID]bool{},
+		owners: map[core.TaskID]core.WorkflowID{}, tasks: map[core.TaskID]bool{}, cancelled: map[core.WorkflowID]bool{},
 		held: map[core.WorkflowID]bool{}, methods: map[core.TaskID]catalog.Method{}, mem: newMemory()}
 }
 
@@ -64,7 +64,7 @@ func (f *facts) see(m any) {
 			f.result(wf, m.row.Body)
 		}
 	case owned:
-		f.owners[m.task] = m.step
+		f.owners[m.task] = m.wf
 	case called:
 		if d, ok := m.out.(core.Dispatch); ok {
 			if f.tasks[d.Task] {
@@ -176,19 +176,20 @@ func (f *facts) judge(cut *facts) error {
 		}
 	}
 	for _, task := range f.dispatch[len(cut.dispatch):] {
-		switch step, ok := f.owners[task]; {
-		case ok && cut.cancelled[step.wf]:
-			faults = append(faults, fmt.Sprintf("task %s of %s was dispatched after its cancel", task, step.wf))
-		case ok && cut.results[step.wf] != "":
-			faults = append(faults, fmt.Sprintf("task %s of %s was dispatched after its end", task, step.wf))
+		switch wf, ok := f.owners[task]; {
+		case ok && cut.cancelled[wf]:
+			faults = append(faults, fmt.Sprintf("task %s of %s was dispatched after its cancel", task, wf))
+		case ok && cut.results[wf] != "":
+			faults = append(faults, fmt.Sprintf("task %s of %s was dispatched after its end", task, wf))
 		}
 	}
 	faults = append(faults, f.mem.faults...)
-	times := map[stepOf]int{}
+	times := map[string]int{} // no plan of the workload wants the same twice
 	for id, d := range f.mem.tasks {
-		if step, ok := f.owners[id]; ok && moving[d.method] && d.ended != nil && d.ended.Outcome == core.OutcomeDone {
-			if times[step]++; times[step] == 2 {
-				faults = append(faults, fmt.Sprintf("step %d of %s was carried out twice", step.index, step.wf))
+		if wf, ok := f.owners[id]; ok && moving[d.method] && d.ended != nil && d.ended.Outcome == core.OutcomeDone {
+			deed := fmt.Sprintf("%s %v of %s", d.method, d.params["position"], wf)
+			if times[deed]++; times[deed] == 2 {
+				faults = append(faults, deed+" was carried out twice")
 			}
 		}
 	}

@@ -37,9 +37,9 @@ type (
 	sent      struct{ row taskmanager.OutboxRow } // a message that the link took
 	receipted struct{ ids []core.MessageID }
 	called    struct{ out core.Output } // a call reached the robot
-	owned     struct {
+	owned     struct {                  // a task is of a workflow
 		task core.TaskID
-		step stepOf
+		wf   core.WorkflowID
 	}
 	robotRun string // instance of the robot's program
 	clockAt  struct {
@@ -53,12 +53,6 @@ type message struct {
 	payload string
 	wf      core.WorkflowID
 	kind    string // plan, revision, bad, cancel, pause, resume, decision
-}
-
-// stepOf names a step of a workflow.
-type stepOf struct {
-	wf    core.WorkflowID
-	index int
 }
 
 // life is one process: the store on real files, a Manager over it, a robot, and a link to a planner that receipts.
@@ -248,7 +242,7 @@ func (l *life) Commit(ctx context.Context, b taskmanager.Batch) error {
 	for _, r := range b.Records {
 		var a core.Attempt
 		if len(r.Item) > 2 && r.Item[:2] == "a:" && cbor.Unmarshal(r.Body, &a) == nil {
-			l.note(owned{a.Task, stepOf{core.WorkflowID(r.Workflow), a.Step}})
+			l.note(owned{a.Task, core.WorkflowID(r.Workflow)})
 		}
 	}
 	return l.acknowledge()
