@@ -85,6 +85,21 @@ type ServiceStatus struct {
 	Open      int      `json:"open_calls"`
 	Waiting   int      `json:"waiting_calls"`
 	LastError string   `json:"last_error,omitempty"`
+
+	Contradicted int64 `json:"contradicted"` // how often it said done and the opposite was observed, since the store is there
+	Unproven     int64 `json:"unproven"`     // how often it said done and nothing proved it in its time
+}
+
+// Question is one thing that the cloud was asked to decide.
+type Question struct {
+	ID      string   `json:"escalation_id"`
+	Step    string   `json:"step_id"`
+	Reason  string   `json:"reason_code"`
+	State   string   `json:"state"` // open, decided, defaulted, superseded
+	Allowed []string `json:"allowed_actions"`
+	Action  string   `json:"action,omitempty"` // that closed it
+	Opened  Moment   `json:"opened"`
+	LeftMS  *int64   `json:"left_ms"` // until its default is taken; null where it is not open
 }
 
 // Workflow is a row of the list.
@@ -117,6 +132,10 @@ type WorkflowDocument struct {
 	Uplink         int64  `json:"uplink_messages"`
 	Moving         bool   `json:"moving"` // a task that moves the body may be under way
 	Steps          []Step `json:"steps"`
+
+	DecisionsLeft int64      `json:"decisions_left"`
+	ReplansLeft   int64      `json:"replans_left"`
+	Questions     []Question `json:"questions"` // to the cloud, in the order of their opening
 }
 
 // Step is one step with its proof.

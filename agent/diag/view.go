@@ -160,7 +160,24 @@ func (v view) workflow(wf *core.Workflow) WorkflowDocument {
 	for i := range wf.Steps {
 		doc.Steps = append(doc.Steps, v.step(wf, i))
 	}
+	left := wf.Left()
+	doc.DecisionsLeft, doc.ReplansLeft, doc.Questions = left.Decisions, left.Replans, v.questions(wf)
 	return doc
+}
+
+func (v view) questions(wf *core.Workflow) []Question {
+	out := []Question{}
+	for _, e := range wf.Escalations {
+		q := Question{ID: string(e.ID), Step: string(e.Step), Reason: string(e.Reason), State: string(e.State), Allowed: []string{}, Action: string(e.Action), Opened: v.moment(e.Opened)}
+		for _, a := range e.Allowed {
+			q.Allowed = append(q.Allowed, string(a))
+		}
+		if e.State == core.EscOpen {
+			q.LeftMS = v.left(e.Due)
+		}
+		out = append(out, q)
+	}
+	return out
 }
 
 func (v view) step(wf *core.Workflow, i int) Step {
@@ -280,6 +297,8 @@ func (v view) services(known []Executor) []ServiceStatus {
 				row.Missing = append(row.Missing, m)
 			}
 		}
+		words := v.s.Device.Ledger[id]
+		row.Contradicted, row.Unproven = words.Contradicted, words.Unproven
 		if i := slices.IndexFunc(known, func(e Executor) bool { return e.Service == row.Service }); i >= 0 {
 			row.Open, row.Waiting, row.LastError = known[i].Open, known[i].Waiting, known[i].LastError
 		}

@@ -70,9 +70,23 @@ func (a *app) statusPage(s diag.StatusDocument, as diag.AsOf) error {
 		}
 	}
 	p.line("executors   %d of %d ready   %s", ready, len(s.Services), strings.Join(absent, ", "))
+	for _, e := range s.Services {
+		if e.Contradicted+e.Unproven > 0 {
+			p.line("%-11s %s said done: opposite observed %s, nothing proved it %s", "", clean(e.Service), plural(int(e.Contradicted), "time"), plural(int(e.Unproven), "time"))
+		}
+	}
 	p.line("store       %s of %s   epoch %s", size(s.Store.UsedBytes, "not reported"), size(s.Store.BoundBytes, "not reported"), orText(s.Store.Epoch, "not reported"))
 	p.line("catalog     %d operations   etag %s", s.Catalog.Operations, short(s.Catalog.Etag, p.wide))
 	return nil
+}
+
+// questionLine tells what the cloud was asked, and what became of that.
+func questionLine(q diag.Question, w diag.WorkflowDocument) string {
+	head := fmt.Sprintf("about %s (%s): ", clean(q.Step), clean(q.Reason))
+	if q.State != "open" {
+		return head + strings.TrimSpace(q.State+" "+q.Action)
+	}
+	return fmt.Sprintf("%s%s; then the default   decisions left %d, replans %d", head, maybe(q.LeftMS, "due"), w.DecisionsLeft, w.ReplansLeft)
 }
 
 // headOnce gives a heading for the first of several lines.
@@ -197,6 +211,9 @@ func (a *app) showPage(w diag.WorkflowDocument, as diag.AsOf) error {
 	}
 	p.line("accepted    %s   ended: %s   elapsed %s", p.clockTime(w.Accepted.At), ended, duration(w.ElapsedMS))
 	p.line("limits      priority %s   deadline %s   messages up %d   turn %s", w.Priority, maybe(w.DeadlineLeftMS, "none"), w.Uplink, clean(orText(w.TurnID, "not recorded")))
+	for i, q := range w.Questions {
+		p.line("%-11s %s", headOnce("asked", i), questionLine(q, w))
+	}
 	p.line("steps")
 	for _, s := range w.Steps {
 		a.stepLines(s)

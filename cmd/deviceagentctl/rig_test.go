@@ -96,6 +96,14 @@ func (r *robot) scene(name string) {
 		r.Read("cleaning.is_running", false)
 		r.Do(core.TaskEnded{Task: r.Last(), Outcome: core.OutcomeDone})
 		r.Pass(2_100)
+	case "asked": // the same, and the cloud is asked what to do
+		r.Submit(strings.ReplaceAll(movePlan, `,"on_failure":"abort"`, ""))
+		r.Arrive("living_room")
+		r.Do(core.TaskAnswered{Task: r.Last(), Accepted: true, Instance: "run-1"})
+		r.Pass(2_000)
+		r.Read("cleaning.is_running", false)
+		r.Do(core.TaskEnded{Task: r.Last(), Outcome: core.OutcomeDone})
+		r.Pass(60_000)
 	case "ended": // one completed, one failed
 		r.Submit(bedPlan)
 		r.Arrive("master_bedroom")

@@ -48,6 +48,8 @@ type Device struct {
 	OffAt  Instant `json:"off_at,omitempty"`  // the start that ended it
 
 	Controls map[string]int64 `json:"controls,omitempty"` // scope:target → highest sequence applied
+
+	Ledger map[ServiceID]Disagreement `json:"ledger,omitempty"` // where a service's word was not borne out; replaced, never written in place
 }
 
 // Workflow is one plan and how far it is.

@@ -221,6 +221,7 @@ func outputOf(st *Step) Values {
 // failure does to the rest is its on_failure.
 func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	st := &wf.Steps[i]
+	w.disagree(wf, i, reason)
 	if to == Failed && w.mayRetry(wf, i, reason) {
 		w.retry(wf, i, reason)
 		return
