@@ -147,7 +147,10 @@ func (m *Manager) carryAll(outs []core.Output) {
 			continue
 		}
 		for _, out := range m.urgent(req.event) {
-			if s, ok := out.(core.Stop); ok {
+			switch s := out.(type) {
+			case core.Stop:
+				stopped[s.Task] = true
+			case core.Pause:
 				stopped[s.Task] = true
 			}
 		}

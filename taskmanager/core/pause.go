@@ -73,6 +73,22 @@ func (w *work) halt(wf *Workflow, i int, a *Attempt) {
 	}
 }
 
+// haltCalls holds the tasks whose call is not answered yet, where a hold has just come: what has not left is kept back for it, and what has
+// is held again when it is answered.
+func (w *work) haltCalls() {
+	for _, r := range w.listening() {
+		wf := w.peek(r.wf)
+		a := &wf.Attempts[r.at]
+		switch {
+		case a.State != Calling || a.Cloud || w.wfs[r.wf] == nil || len(w.holdsOn(wf, a.Step)) == 0:
+		case wf.facts(a.Step).Pause:
+			w.ch.Now = append(w.ch.Now, Pause{Task: a.Task, Service: a.Service})
+		case wf.Plan.Steps[a.Step].MovesBody:
+			w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: wf.Plan.Steps[a.Step].Method})
+		}
+	}
+}
+
 // pausing begins a new stage of a pause: what was read and said before counts no more.
 func (w *work) pausing(wf *Workflow, a *Attempt, to PauseState) {
 	a.Pausing, a.PauseAt, a.PauseSeq, a.PauseTaken, a.PauseTold = to, w.now.Boot, w.seq, false, false

@@ -353,6 +353,7 @@ func UrgentStops(cur *State, now Now, ev Event) []Output {
 			}
 		}
 	}
+	w.haltCalls()
 	return slices.DeleteFunc(w.ch.Now, func(o Output) bool { return !stopsTask(o) })
 }
 
