@@ -145,7 +145,7 @@ func at(wf *core.Workflow) int {
 			return i
 		}
 	}
-	return -1
+	return slices.IndexFunc(wf.Steps, func(s core.Step) bool { return s.Keeping() && !wf.State.Terminal() })
 }
 
 func (v view) workflow(wf *core.Workflow) WorkflowDocument {

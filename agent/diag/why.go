@@ -28,7 +28,7 @@ func (v view) facts(wf *core.Workflow, i int) []Fact {
 	w := wanted{view: v, wf: wf, i: i}
 	for n, f := range in {
 		fact := Fact{Kind: f.Kind, Text: f.Text, Ref: f.Ref, Value: f.Value, AgeMS: f.AgeMS}
-		if f.Kind == "time" && wf.Steps[i].Due != 0 && n == len(in)-1 {
+		if f.Kind == "time" && (wf.Steps[i].Due != 0 || wf.Steps[i].Keeping()) && n == len(in)-1 {
 			fact.LeftMS = new(f.LeftMS)
 		}
 		w.describe(&fact)

@@ -306,7 +306,7 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 	switch {
 	case i < 0:
 		ans.Reason = ReasonUnknownTarget
-	case wf.Steps[i].keeping():
+	case wf.Steps[i].Keeping():
 		w.endKeeps(wf, i, ReasonUserCancelled)
 		w.progress(wf)
 		ans.Accepted, ans.State = true, string(wf.Steps[i].State)

@@ -120,7 +120,7 @@ func (a *auditor) workflow(id WorkflowID, wf *Workflow) (out []Stuck) {
 func (a *auditor) step(wf *Workflow, i int) (lacks string) {
 	st := &wf.Steps[i]
 	if st.State.Terminal() {
-		if st.keeping() && st.nextKept() == 0 {
+		if st.Keeping() && st.nextKept() == 0 {
 			return "a look at the effect that it keeps"
 		}
 		return ""
@@ -218,7 +218,7 @@ func (w *work) audited() {
 			wf.attempt(s.Task).next = w.now.Boot + idleMS
 		case s.Step == "":
 			w.progress(wf)
-		case wf.Steps[i].keeping():
+		case wf.Steps[i].Keeping():
 			w.lookSoon(wf, i)
 		case lives[wf.Steps[i].State].heal != nil:
 			lives[wf.Steps[i].State].heal(w, wf, i)

@@ -51,8 +51,8 @@ func (e *Effect) lost() bool {
 	return e.Kept != nil && e.Kept.Over && (e.State == EffectContradicted || e.State == EffectExpired)
 }
 
-// keeping says whether an effect of the step is still to be kept.
-func (st *Step) keeping() bool {
+// Keeping says whether an effect of the step is still to be kept.
+func (st *Step) Keeping() bool {
 	return slices.ContainsFunc(st.Effects, func(e Effect) bool { return e.open() })
 }
 
@@ -67,7 +67,7 @@ func (st *Step) lost() Reason {
 // hasKeeps says whether events and readings may concern an effect that the workflow keeps or is about to.
 func (wf *Workflow) hasKeeps() bool {
 	for i := range wf.Steps {
-		if len(wf.Plan.Steps[i].Keeps) > 0 && (wf.Steps[i].keeping() || wf.Steps[i].State.active()) {
+		if len(wf.Plan.Steps[i].Keeps) > 0 && (wf.Steps[i].Keeping() || wf.Steps[i].State.active()) {
 			return true
 		}
 	}
@@ -361,7 +361,7 @@ func (w *work) keptDue(wf *Workflow, i int) {
 			w.forfeit(wf, i, e, EffectExpired, ReasonContextStale)
 		}
 	})
-	if st := &wf.Steps[i]; st.keeping() {
+	if st := &wf.Steps[i]; st.Keeping() {
 		w.touched = true
 		w.lookSoon(wf, i)
 	}
@@ -452,24 +452,24 @@ func (w *work) whyKept(wf *Workflow, i int) (facts []Fact) {
 		case k.Event != "":
 			until = fmt.Sprintf("%s is received", k.Event)
 		}
+		kept, due, then := eff.Kept, eff.Kept.Due, "then it waits for a value that can be read (" + string(ReasonContextStale) + ")"
 		f := Fact{Kind: "evidence", Ref: string(k.Effect), Text: fmt.Sprintf("effect %s is to be kept until %s", k.Effect, until)}
-		switch kept := eff.Kept; {
+		switch {
 		case kept.Doubt != 0:
-			f.Text += "; something speaks against it, and that is about to count"
-			f.Due = kept.Doubt + keptGraceMS
+			due, then = kept.Doubt+keptGraceMS, "then that counts"
+			f.Text += "; something speaks against it"
 		case kept.Stale:
-			f.Text = fmt.Sprintf("effect %s was kept as long as it had to be, and whether it still holds cannot be read (%s); then it is given up", k.Effect, ReasonContextStale)
-			f.Due = kept.Due
+			then = "then it is given up"
+			f.Text = fmt.Sprintf("effect %s was kept as long as it had to be, and whether it still holds cannot be read (%s)", k.Effect, ReasonContextStale)
 		case kept.Until != 0:
 			f.Text = fmt.Sprintf("effect %s was kept as long as it had to be; it is read for the last time", k.Effect)
-			f.Due = kept.Due
-		}
-		if f.Due != 0 {
-			f.LeftMS = max(0, int64(f.Due-w.now.Boot))
 		}
 		facts = append(facts, f)
 		for _, l := range w.cat.Effects[k.Effect].Holds.Leaves() {
 			facts = append(facts, w.whyLeaf(*eff, -1, l))
+		}
+		if due != 0 {
+			facts = append(facts, Fact{Kind: "time", LeftMS: max(0, int64(due-w.now.Boot)), Text: then})
 		}
 	})
 	return facts
@@ -501,7 +501,7 @@ func (st *Step) nextKept() (at Instant) {
 			}
 		}
 	}
-	if st.recheck != 0 && st.keeping() {
+	if st.recheck != 0 && st.Keeping() {
 		at = earlier(at, st.recheck)
 	}
 	return at

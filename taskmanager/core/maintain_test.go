@@ -161,6 +161,20 @@ func TestKeptEffectIsContradicted(t *testing.T) {
 			r.do(stopped)
 			r.read("cleaning.is_running", false)
 		}, core.EffectWaived},
+		{"a plan of nobody stops it", func(r *rig, clean core.TaskID) {
+			r.do(core.TaskEnded{Task: clean, Outcome: core.OutcomeDone})
+			r.background(`[{"cloud_step_id":"a","taskMethod":"stopCleaning"}]`)
+			r.read("cleaning.is_running", false)
+		}, core.EffectContradicted},
+		{"an event that may be about another task", func(r *rig, clean core.TaskID) {
+			r.do(core.TaskEnded{Task: clean, Outcome: core.OutcomeDone})
+			r.background(`[{"cloud_step_id":"a","taskMethod":"stopCleaning"}]`)
+			r.do(stopped)
+		}, core.EffectObserved},
+		{"a reading, and then none can be had", func(r *rig, _ core.TaskID) {
+			r.read("cleaning.is_running", false)
+			r.do(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "cleaning.is_running"}}})
+		}, core.EffectObserved},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, clean, move := keeps(t)
@@ -183,6 +197,82 @@ func TestKeptEffectIsContradicted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// background hands in a plan that nobody asked for just now.
+func (r *rig) background(requests string) {
+	r.t.Helper()
+	if a := r.do(r.planText(`{"workflow":{"cloud_workflow_id":"wf_2","plan_id":"pl_2","revision":0,"priority":"background"},"device_task_requests":` + requests + `}`)).Answers[0]; !a.Accepted {
+		r.t.Fatalf("answer %+v", a)
+	}
+}
+
+// What ends while a person holds the plan is their own change.
+func TestKeptEffectUnderAPersonsHold(t *testing.T) {
+	r, clean, _ := keeps(t)
+	r.do(core.TaskEnded{Task: clean, Outcome: core.OutcomeDone})
+	if a := r.do(core.ControlReceived{Head: core.Head{Msg: "c-1", Hash: "h"}, Verb: "pause", Scope: "workflow", Target: "wf_1", By: "app"}).Answers[0]; !a.Accepted {
+		t.Fatalf("answer %+v", a)
+	}
+	r.pass(20_000)
+	r.read("cleaning.is_running", false)
+	r.pass(1000)
+	if e := r.effect("step_1"); e.State != core.EffectWaived {
+		t.Fatalf("the effect is %s", e.State)
+	}
+}
+
+// A step until which something is kept may have ended before that is brought about.
+func TestKeptUntilAStepThatHasEnded(t *testing.T) {
+	r := newRig(t)
+	r.submit(cleanKept("step_2", `},{"cloud_step_id":"step_2","taskMethod":"setVolume","params":{"level":30}}]`))
+	clean, vol := r.dispatches()[0].Task, r.last().Task
+	r.do(core.TaskAnswered{Task: vol, Accepted: true}, core.TaskEnded{Task: vol, Outcome: core.OutcomeDone},
+		core.Observed{Event: "sound.changed", Task: vol, Source: "home", Data: core.Values{"level": 30.0}})
+	r.want("step_2", "completed")
+	r.accept(clean)
+	r.event("cleaning.started", clean, nil)
+	r.wantKept(core.EffectObserved, core.WfActive, core.ReasonNone)
+	r.read("cleaning.is_running", true)
+	r.wantKept(core.EffectObserved, core.WfCompleted, core.ReasonNone)
+}
+
+// An event that nobody heard is told by the executor when it is asked, and counts as that event.
+func TestKeptUntilAnEventThatWasMissed(t *testing.T) {
+	r := newRig(t)
+	r.taken(0, `"deadline_ms":600000`, cleanKept("cleaning.completed", `}]`))
+	task := r.last().Task
+	r.accept(task)
+	r.event("cleaning.started", task, nil)
+	r.restart("run-1")
+	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Instance: "run-1", Ended: &core.TaskEnded{Task: task, Outcome: core.OutcomeDone},
+		Event: &core.Observed{Event: "cleaning.completed", Task: task, Source: "home"}})
+	r.wantKept(core.EffectObserved, core.WfCompleted, core.ReasonNone)
+}
+
+// on_failure abort: a lost effect takes the rest with it, and a failure elsewhere gives up what is kept.
+func TestKeptEffectUnderAbort(t *testing.T) {
+	begin := func(clean, move string) (*rig, core.TaskID, core.TaskID) {
+		r := newRig(t)
+		r.elsewhere()
+		r.taken(0, `"deadline_ms":600000`, strings.Replace(cleanKept("voice.session_ended", `,"on_failure":"`+clean+`"`+moveAfter), `"depends_on":["step_1"]`, `"depends_on":["step_1"],"on_failure":"`+move+`"`, 1))
+		task := r.last().Task
+		r.accept(task)
+		r.event("cleaning.started", task, nil)
+		r.elsewhere()
+		return r, task, r.last().Task
+	}
+	r, clean, move := begin("abort", "continue")
+	r.accept(move)
+	r.event("cleaning.failed", clean, nil)
+	r.pass(1000)
+	r.want("step_2", "cancelling/plan_aborted")
+	r.do(core.TaskEnded{Task: move, Outcome: core.OutcomeCancelled})
+	r.wantKept(core.EffectContradicted, core.WfFailed, core.ReasonContradicts)
+
+	r, _, move = begin("continue", "abort")
+	r.do(core.TaskAnswered{Task: move, Reason: core.ReasonExecutorRefused})
+	r.wantKept(core.EffectWaived, core.WfFailed, core.ReasonExecutorRefused)
 }
 
 // What has not begun for the sake of a lost effect does not begin.
@@ -235,6 +325,10 @@ func TestKeptEffectSurvivesARestart(t *testing.T) {
 			r.restart("run-1")
 			if count[core.Read](r) == reads {
 				t.Fatal("after a start nothing asks for the value")
+			}
+			r.pass(16_000)
+			if !r.effect("step_1").Kept.Stale {
+				t.Fatal("the last look has no end any more")
 			}
 			r.wantKept(core.EffectObserved, core.WfActive, core.ReasonNone)
 			r.read("cleaning.is_running", true)

@@ -138,7 +138,10 @@ func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
 	task, id := a.Task, wf.Plan.Workflow
 	if ev.Event != nil {
 		e := *ev.Event
-		e.Class = weaker(w.cat.Events[e.Event].Class, e.Class)
+		decl := w.cat.Events[e.Event]
+		if e.Class = weaker(decl.Class, e.Class); e.Resource == "" {
+			e.Resource = decl.Resource
+		}
 		at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task })
 		w.weigh(ref{id, at}, e, true)
 		w.observedKept(e)

@@ -27,7 +27,7 @@ func (w *work) started(ev Started) {
 			wf.rebase(shift)
 		}
 		for i := range wf.Steps {
-			if wf.Steps[i].keeping() {
+			if wf.Steps[i].Keeping() {
 				wf.Steps[i].recheck = 0
 				w.lookSoon(wf, i)
 			}

@@ -245,6 +245,7 @@ func (w *work) abortRest(wf *Workflow) {
 		w.cancelStep(wf, j, ReasonAborted)
 	}
 	w.endKeeps(wf, -1, ReasonAborted)
+	w.progress(wf)
 }
 
 // executorUp: a service is there, or there anew. Of what it had in hand it is asked how it stands before anything is repeated.

@@ -25,7 +25,7 @@ func (w *work) dueIn(wf *Workflow) {
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		if st.State.Terminal() {
-			if st.keeping() {
+			if st.Keeping() {
 				w.keptDue(wf, i)
 			}
 			continue

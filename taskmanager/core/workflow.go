@@ -50,7 +50,7 @@ func deriveState(wf *Workflow) WorkflowState {
 }
 
 func ended(wf *Workflow) bool {
-	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() || s.keeping() })
+	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() || s.Keeping() })
 }
 
 func started(wf *Workflow) bool {
