@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/user"
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,5 +298,23 @@ func TestDeniedNamesTheGroupOrTheDirectory(t *testing.T) {
 	}
 	if p := diag.Denied(path+"x", "kim"); p.Detail == "" || p.Hint == "" {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A plan all of whose steps have ended may still keep an effect: then that is what it waits for.
+func TestAPlanThatKeepsAnEffectSaysSo(t *testing.T) {
+	r := serve(t, diag.Knobs{})
+	r.a.Submit(`{"workflow":{"cloud_workflow_id":"wf_k","plan_id":"pl_k","revision":0,"deadline_ms":600000},"device_task_requests":[
+	  {"cloud_step_id":"clean","taskMethod":"startBasicAirClear","required_effects":[{"effect_id":"air_cleaning_active","kind":"maintain","until":"voice.session_ended"}]}]}`)
+	task := r.a.Last()
+	r.a.Do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.a.Do(core.Observed{Event: "cleaning.started", Task: task, Source: "home"})
+	if got := string(r.get("/v1/workflows/wf_k")); !strings.Contains(got, "air_cleaning_active is to be kept until voice.session_ended is received") {
+		t.Errorf("the plan says %s", got)
+	}
+	r.a.Do(core.Observed{Event: "voice.session_ended", Source: "home"})
+	why := decode[diag.WhyDocument](t, decode[diag.Reply](t, r.get("/v1/workflows/wf_k/why")).Data)
+	if f := why.Steps[0].Facts; !slices.ContainsFunc(f, func(f diag.Fact) bool { return f.Kind == "time" && f.LeftMS != nil && *f.LeftMS > 0 }) {
+		t.Errorf("why says %+v", f)
 	}
 }

@@ -452,7 +452,7 @@ func (w *work) whyKept(wf *Workflow, i int) (facts []Fact) {
 		case k.Event != "":
 			until = fmt.Sprintf("%s is received", k.Event)
 		}
-		kept, due, then := eff.Kept, eff.Kept.Due, "then it waits for a value that can be read (" + string(ReasonContextStale) + ")"
+		kept, due, then := eff.Kept, eff.Kept.Due, "then it waits for a value that can be read ("+string(ReasonContextStale)+")"
 		f := Fact{Kind: "evidence", Ref: string(k.Effect), Text: fmt.Sprintf("effect %s is to be kept until %s", k.Effect, until)}
 		switch {
 		case kept.Doubt != 0:
