@@ -57,11 +57,36 @@ func (d downlink) Receipted(ctx context.Context, r wire.Receipt) error {
 // maxListed bounds the open workflows of a hello. Source: docs/contract.md, envelope (200).
 const maxListed = 200
 
+// maxHolders bounds the holders of a hello, maxWords the words of a change of the mode. Source: docs/contract.md, status.
+const (
+	maxHolders = 64
+	maxWords   = 200
+)
+
+func modesOf(changes []core.ModeChange) (out []wire.ModeChange) {
+	for _, c := range changes {
+		m := wire.ModeChange{N: c.N, Mode: string(c.Mode), By: clip(c.By), Why: clip(c.Why)}
+		if c.WallMS != 0 {
+			m.At = time.UnixMilli(c.WallMS).UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// clip shortens what people wrote.
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > maxWords {
+		return string(runes[:maxWords]) + "…"
+	}
+	return text
+}
+
 // Status is the hello: who this is, what it can do, what is open.
 func (d downlink) Status() wire.Status {
 	cat, limits := d.a.o.Catalog, wire.DefaultLimits()
 	st := wire.Status{Online: true, StoreEpoch: d.m.Epoch(), AgentVersion: Version, Contract: wire.Version, CatalogEtag: cat.Etag,
-		RoomsEtag: cat.RoomsEtag, Tier: "restricted", Mode: "automatic", Limits: &limits}
+		RoomsEtag: cat.RoomsEtag, Tier: "restricted", Limits: &limits}
 	limits.Steps = d.a.o.Config.Limits.Steps
 	for _, r := range cat.Rooms {
 		st.Rooms = append(st.Rooms, wire.Room{ID: string(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
@@ -70,6 +95,12 @@ func (d downlink) Status() wire.Status {
 	defer cancel()
 	// A Manager that does not answer leaves the list out; the watchdog, not the hello, deals with it.
 	_ = d.m.Inspect(ctx, func(s *core.State, _ core.Now) {
+		st.Mode, st.Modes = string(s.Mode()), modesOf(s.Device.Modes)
+		for _, h := range s.Holders() {
+			if len(st.Holders) < maxHolders {
+				st.Holders = append(st.Holders, h.ID())
+			}
+		}
 		st.OpenCount = int64(len(s.Open()))
 		for _, h := range s.Holders() {
 			if len(st.Holders) < maxListed {

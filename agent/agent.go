@@ -31,6 +31,8 @@ type Agent struct {
 	link    *cloudlink.Link // nil without a broker
 	started time.Time
 	ready   chan struct{}
+
+	modeChanged chan struct{} // for the link
 }
 
 // New opens the store and loads what was open. Nothing runs before [Agent.Run].
@@ -43,7 +45,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store: %w", err)
 	}
-	a := &Agent{o: o, store: st, started: time.Now(), ready: make(chan struct{})}
+	a := &Agent{o: o, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1)}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
 	a.codec = codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
@@ -75,6 +77,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
 		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
 		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
+		StatusChanged: a.modeChanged,
 	})
 }
 
@@ -154,7 +157,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	}
 	parts = append(parts, diag...)
 	if a.link != nil {
-		parts = append(parts, part{"cloudlink", a.link.Run})
+		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
 	}
 	return append(parts, part{"watchdog", a.watchdog}), nil
 }

@@ -29,6 +29,9 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 		return c.plan(h, e.Plan)
 	case wire.TypeControl:
 		b := e.Control
+		if b.Verb == "set_mode" && !local {
+			return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "verb", Reason: core.ReasonUnsupported, Message: "a mode is set by somebody at the robot"}})
+		}
 		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason, Holder: core.HolderKind(b.Holder)}
 	case wire.TypeDecision:
 		return c.decision(h, e.Decision)

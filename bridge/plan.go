@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"deviceagent/bridge/wire"
@@ -98,6 +99,9 @@ func (k *checker) head() {
 	k.plan = &core.Plan{
 		Workflow: core.WorkflowID(h.CloudWorkflowID), ID: core.PlanID(h.PlanID), Revision: h.Revision, DeadlineMS: h.DeadlineMS,
 		Priority: core.Priority(or(h.Priority, string(core.PriorityUser))), CatalogEtag: k.cat.Etag,
+	}
+	if strings.HasPrefix(h.CloudWorkflowID, core.StandingPrefix) {
+		k.fault("workflow.cloud_workflow_id", ReasonNotForPlans, "ids that begin with %s are made by the device itself", core.StandingPrefix)
 	}
 	if k.plan.Priority == core.PrioritySafety && !k.local {
 		k.fault("workflow.priority", ReasonNotForPlans, "safety is for what the robot does of its own accord and for plans that are handed in on it: use user or background")

@@ -76,6 +76,8 @@ type Options struct {
 	Rand        func() float64  // jitter, 0 ≤ x < 1
 	NewID       func() string   // UUIDv7, for messages and nonces
 	NetworkUp   <-chan struct{} // a value ends the wait for the next dial; may be nil
+
+	StatusChanged <-chan struct{} // a value has the status of this connection published again; may be nil
 }
 
 // Link is the session. Create it with New, run it with Run.

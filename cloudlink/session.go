@@ -286,6 +286,10 @@ func (s *session) drain(ctx context.Context, changed <-chan struct{}) (bool, *fa
 			return true, nil
 		case <-changed:
 			return true, nil
+		case <-s.link.opt.StatusChanged:
+			if f := s.hello.again(s); f != nil {
+				return false, f
+			}
 		case f := <-s.in.failed:
 			return false, f
 		case err := <-s.lost:

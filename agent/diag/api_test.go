@@ -126,6 +126,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/pause":                 `{"reason":"customer asked"}`,
 		"/v1/resume":                `{"reason":"customer asked"}`,
 		"/v1/kill":                  `{"reason":"customer asked"}`,
+		"/v1/mode":                  `{"mode":"manual","reason":"brushes"}`,
 	}
 	for _, rt := range diag.Routes() {
 		if rt.Path == "/v1/watch" {

@@ -111,6 +111,33 @@ func wishAll(verb string) func(*server, *http.Request) (reply, *Problem) {
 	}
 }
 
+// modeBody is what a change of the mode is told.
+type modeBody struct {
+	Mode   string `json:"mode"`
+	Reason string `json:"reason"`
+}
+
+// mode sets the mode: manual and service cancel what is open and refuse plans, automatic takes them again.
+func (s *server) mode(r *http.Request) (reply, *Problem) {
+	raw, p := s.body(r)
+	if p != nil {
+		return reply{}, p
+	}
+	var b modeBody
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return reply{}, NewProblem(CodeMalformed, err.Error(), `{"mode":"manual","reason":"…"}`)
+	}
+	if m := core.Mode(b.Mode); m != core.ModeAutomatic && m != core.ModeManual && m != core.ModeService {
+		return reply{}, NewProblem(CodeBadValue, "mode is automatic, manual or service", "")
+	}
+	if b.Reason == "" {
+		return reply{}, NewProblem(CodeBadValue, "a change of the mode says why", "--reason TEXT")
+	}
+	return s.control(r, wire.Control{Verb: "set_mode", Scope: "all", Target: b.Mode, Reason: b.Reason})
+}
+
 func (s *server) control(r *http.Request, c wire.Control) (reply, *Problem) {
 	c.RequestedBy = guestOf(r.Context()).Peer.String()
 	raw, err := json.Marshal(c)

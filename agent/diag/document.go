@@ -25,12 +25,23 @@ type Moment struct {
 type StatusDocument struct {
 	Facts
 	Health    string          `json:"health"` // ok, degraded
+	Mode      string          `json:"mode"`   // automatic, intervened, manual, service
+	Modes     []ModeChange    `json:"modes"`  // the latest changes of it, oldest first
 	Started   *Moment         `json:"started"`
 	Workflows WorkflowCounts  `json:"workflows"`
 	Holders   []Holder        `json:"holders"`  // of everything and of open plans
 	Cleaning  []CleanUp       `json:"clean_up"` // tasks that were told to stop and have not been seen to
 	Services  []ServiceStatus `json:"executors"`
 	Catalog   CatalogStatus   `json:"catalog"`
+}
+
+// ModeChange is one change of the mode.
+type ModeChange struct {
+	N    int64  `json:"n"`
+	Mode string `json:"mode"`
+	By   string `json:"by,omitempty"`
+	Why  string `json:"why,omitempty"`
+	At   string `json:"at"` // RFC 3339 with milliseconds, or "not known"
 }
 
 // Holder is one who holds work back.

@@ -32,6 +32,7 @@ func (s *server) status(r *http.Request) (reply, *Problem) {
 			count(&doc.Workflows, wf.State)
 		}
 		doc.Workflows.Tombstones = len(v.s.Tombs)
+		doc.Mode, doc.Modes = string(v.s.Mode()), v.modes()
 		cat := v.s.Catalog()
 		doc.Catalog = CatalogStatus{Etag: cat.Etag, RoomsEtag: cat.RoomsEtag, Operations: len(cat.Operations)}
 		if facts.StartedMS != 0 && v.now.WallMS != 0 {

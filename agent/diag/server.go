@@ -136,6 +136,7 @@ var routes = []route{
 	{method: "POST", path: "/v1/kill", control: true, answer: wishAll("kill")},
 	{method: "POST", path: "/v1/pause", control: true, answer: wishAll("pause")},
 	{method: "POST", path: "/v1/resume", control: true, answer: wishAll("resume")},
+	{method: "POST", path: "/v1/mode", control: true, answer: (*server).mode},
 }
 
 func (s *server) handler(control bool) http.Handler {

@@ -306,3 +306,11 @@ func (v view) services(known []Executor) []ServiceStatus {
 	}
 	return out
 }
+
+func (v view) modes() []ModeChange {
+	out := []ModeChange{}
+	for _, c := range v.s.Device.Modes {
+		out = append(out, ModeChange{N: c.N, Mode: string(c.Mode), By: c.By, Why: c.Why, At: v.wall(c.WallMS)})
+	}
+	return out
+}

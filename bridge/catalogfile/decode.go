@@ -86,6 +86,7 @@ func (s *set) decode() {
 	c.Events = section(s, "events", named[catalog.EventName, catalog.Event])
 	c.Skills = section(s, "skills", named[catalog.SkillID, catalog.Skill])
 	c.Tokens = section(s, "tokens", named[string, catalog.Method])
+	c.Guards = section(s, "guards", named[string, catalog.Guard])
 	c.Standing = section(s, "standing", named[string, []catalog.StandingStep])
 	rooms := section(s, "rooms", func(name string, r room) (string, catalog.Room) {
 		r.Room.Reachable = r.Reachable == nil || *r.Reachable

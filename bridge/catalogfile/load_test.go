@@ -266,7 +266,7 @@ func TestKeyTwice(t *testing.T) {
 
 func TestLenientDisablesWhatDepends(t *testing.T) {
 	c, p, warnings, err := LoadLenient(edited(t,
-		ops("returnToStation redo", "always"), // its effect has no provider then, its token no operation, the standing plan no step
+		ops("returnToStation redo", "always"), // its effect has no provider then, its token no operation, the standing plan no step, the guard no plan
 		change{plannerFile, "reasons robot_fault", 5}))
 	if err != nil {
 		t.Fatal(err)
@@ -276,10 +276,11 @@ func TestLenientDisablesWhatDepends(t *testing.T) {
 	_, token := c.Tokens["sk_station"]
 	_, standing := c.Standing["return"]
 	_, reason := p.Reasons["robot_fault"]
-	if op || effect || token || standing || reason {
-		t.Errorf("left: operation %v, effect %v, token %v, standing plan %v, reason %v", op, effect, token, standing, reason)
+	_, guard := c.Guards["battery"]
+	if op || effect || token || standing || reason || guard {
+		t.Errorf("left: operation %v, effect %v, token %v, standing plan %v, reason %v, guard %v", op, effect, token, standing, reason, guard)
 	}
-	if len(c.Operations) != 20 || len(c.Effects) != 14 || len(c.Tokens) != 11 || len(c.Standing) != 1 || len(warnings) != 5 {
+	if len(c.Operations) != 20 || len(c.Effects) != 14 || len(c.Tokens) != 11 || len(c.Standing) != 1 || len(warnings) != 6 {
 		t.Errorf("more than that was disabled: %v", warnings)
 	}
 	whole, _ := mustLoad(t, defaults.Files)

@@ -166,7 +166,7 @@ type Condition struct {
 
 // Control is the body of down/control.
 type Control struct {
-	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill;later=set_tier|disable_experience"`
+	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill|set_mode;later=set_tier|disable_experience"`
 	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"` // workflow, step, all
 	Target      string `json:"target,omitempty" rule:"target"`
 	Holder      string `json:"holder,omitempty" rule:"enum=pui|voice|app|operator|safety|battery|policy|cloud"`
@@ -294,6 +294,15 @@ type Limits struct {
 	IDChars      int64 `json:"id_chars"`
 }
 
+// ModeChange is one change of the device's mode.
+type ModeChange struct {
+	N    int64  `json:"n"`
+	Mode string `json:"mode" rule:"text"`
+	By   string `json:"by,omitempty" rule:"text"`
+	Why  string `json:"why,omitempty" rule:"text"`
+	At   string `json:"at,omitempty" rule:"time"`
+}
+
 // Status is the body of up/status: retained presence and hello.
 type Status struct {
 	Online        bool           `json:"online"`
@@ -308,6 +317,7 @@ type Status struct {
 	Rooms         []Room         `json:"rooms,omitempty"`
 	Tier          string         `json:"tier,omitempty" rule:"text"`
 	Mode          string         `json:"mode,omitempty" rule:"text"`
+	Modes         []ModeChange   `json:"modes,omitempty"`
 	Holders       []string       `json:"holders,omitempty" rule:"text"`
 	OpenCount     int64          `json:"open_count,omitempty"`
 	OpenWorkflows []OpenWorkflow `json:"open_workflows,omitempty"`

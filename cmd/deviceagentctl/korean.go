@@ -81,6 +81,8 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonIDReused:          "같은 키에 다른 내용입니다",
 	core.ReasonSuperseded:        "같은 대상에 대한 더 나중 메시지가 적용되었습니다",
 	core.ReasonUnknownTarget:     "그런 id의 플랜이나 단계가 없습니다",
+	core.ReasonNotAutomatic:      "관리자가 로봇을 쓰고 있습니다. 모드가 수동 또는 점검입니다",
+	core.ReasonRobotFault:        "로봇에 이상이 있습니다",
 	core.ReasonCancelledBefore:   "이 플랜을 보낸 뒤에 모두 취소되었습니다",
 	core.ReasonStale:             "끝났거나 바뀐 작업에 대한 것입니다",
 	core.ReasonUnsupported:       "이 에이전트는 할 수 없습니다",

@@ -54,6 +54,7 @@ func (a *app) statusPage(s diag.StatusDocument, as diag.AsOf) error {
 	p.line("outbox      unsent %s, awaiting receipt %s (oldest %s), bound %s", amount(s.Outbox.Unsent, "not reported"), amount(s.Outbox.Awaiting, "not reported"),
 		maybe(s.Outbox.OldestMS, "none or not reported"), amount(s.Outbox.Bound, "not reported"))
 	p.line("plans       %d active  %d queued  %d held   %d ended in memory", s.Workflows.Active, s.Workflows.Queued, s.Workflows.Held, s.Workflows.InMemory)
+	p.line("mode        %s", orText(s.Mode, "not reported"))
 	for i, h := range s.Holders {
 		p.line("%-11s %s", headOnce("holders", i), holderLine(h))
 	}

@@ -99,6 +99,8 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonQuarantined
 	case w.tombOf(p.Workflow) != ReasonNone:
 		return ReasonAfterCancel
+	case modeOf(w.dev.Holds).closed() && !p.stopsOnly():
+		return ReasonNotAutomatic
 	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
 		return ReasonWrongEpoch
 	case ev.SentMS != 0 && ev.SentMS <= w.dev.CancelAllMS:
@@ -199,6 +201,8 @@ func (w *work) controlReceived(ev ControlReceived) {
 	case ev.Verb == "pause" || ev.Verb == "resume":
 		w.noteControl(slot, ev.Seq)
 		w.pauseOrResume(ev, &ans)
+	case ev.Verb == "set_mode":
+		w.setMode(ev, &ans)
 	case ev.Verb == "kill":
 		w.noteControl(slot, ev.Seq)
 		w.kill(ev, &ans)

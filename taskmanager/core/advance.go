@@ -270,7 +270,11 @@ func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
 // vacant says whether the resources are free for the step, and keeps its place in the queue where they are not.
 func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) bool {
 	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
-	res, taken := firstBusy(spec.Resources, busy)
+	inUse := busy
+	if wf.Plan.Standing != "" {
+		inUse = w.heldOnly(busy)
+	}
+	res, taken := firstBusy(spec.Resources, inUse)
 	if !taken {
 		if st.Reason == ReasonResourceBusy {
 			w.note(wf, i, ReasonNone, "")

@@ -27,7 +27,8 @@ type Change struct {
 	used     map[catalog.ResourceID]Sample
 	foreign  map[catalog.ResourceID]Sample
 	gave     map[catalog.EventName]Sample
-	forget   bool // all context values are missing from now on
+	forget   bool                        // all context values are missing from now on
+	lost     map[catalog.ContextKey]bool // and these
 }
 
 // Device is the device's row after the change.
@@ -36,7 +37,7 @@ func (c Change) DeviceRow() Device { return c.device }
 // TombReason says why a new tombstone was set.
 func (c Change) TombReason(id WorkflowID) Reason { return c.tombs[id] }
 
-// Move is one change of a step, a workflow or an effect, for those who watch.
+// Move is one change of a step, a workflow or an effect, for those who watch. One without a workflow is a change of the device's mode.
 type Move struct {
 	Seq      int64      `json:"seq"`
 	Workflow WorkflowID `json:"workflow_id"`

@@ -18,7 +18,7 @@ func (w *work) known(key catalog.ContextKey) (Known, bool) {
 	if k, ok := w.ch.known[key]; ok {
 		return k, true
 	}
-	if w.ch.forget {
+	if w.ch.forget || w.ch.lost[key] {
 		return Known{}, false
 	}
 	k, ok := w.cur.Known[key]
@@ -44,6 +44,7 @@ func (w *work) contextRead(ev ContextRead) {
 		w.look(r)
 	}
 	w.readKept()
+	w.guardsRead(keys)
 	w.freed = w.freed || w.anyWants()
 }
 
@@ -59,6 +60,9 @@ func (w *work) anyWants() bool {
 // learn adds one reading. An equal value lengthens the run of samples, another one begins a new run: that is what makes
 // stability a matter of readings and not of hope.
 func (w *work) learn(decl catalog.Key, source string, v ContextValue) {
+	if v.Key == keyLocation && w.dev.Safety.Lifted {
+		return // it is in somebody's hands
+	}
 	old, _ := w.known(v.Key)
 	if decl.Source != "" && source != decl.Source && old.Available && old.Source == decl.Source {
 		old.Rival = rival(source, v, w.now.Boot)

@@ -24,7 +24,11 @@ func (w *work) dispatch(wf *Workflow, i int, args, call Values, busy map[catalog
 		w.ch.Outputs = append(w.ch.Outputs, out)
 	}
 	w.userTouches(wf, i)
-	if len(spec.Stops) > 0 {
+	switch {
+	case wf.Plan.Standing != "": // the device asks for it, and nobody's plan ends by that
+		w.dev.Safety.Drove = w.dev.Safety.Drove || spec.MovesBody
+		w.preempt(slices.Concat(spec.Stops, spec.Resources), wf.Plan.Workflow)
+	case len(spec.Stops) > 0:
 		w.stopUsers(spec.Stops, wf.Plan.Workflow, ReasonUserCancelled)
 	}
 }

@@ -74,10 +74,8 @@ func (w *work) observed(ev Observed) {
 	case "external_start", "external_stop":
 		w.disturb(ev.Resource)
 		w.foreign(ev.Resource, ev.Event == "external_start")
-	case "pui.cancelled":
-		w.buttonCancel()
 	default:
-		w.holdButtons(ev)
+		w.wish(ev)
 	}
 	for _, r := range w.listening() {
 		w.weigh(r, ev, false)

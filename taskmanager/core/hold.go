@@ -67,7 +67,8 @@ type Hold struct {
 	By      string       `json:"by,omitempty"`       // who asked, for people
 	Why     string       `json:"why,omitempty"`      // what they gave as the reason, for people
 	Since   Instant      `json:"since"`
-	Until   Instant      `json:"until,omitempty"` // of auto_after: then it is released; 0: nothing but a release ends it
+	Until   Instant      `json:"until,omitempty"`  // of auto_after: then it is released; 0: nothing but a release ends it
+	Stands  bool         `json:"stands,omitempty"` // of safety: its cause has not passed, and only an operator may go over that
 }
 
 // ID names a hold in one word: pui:all:takeover, app:workflow:wf_1.
@@ -86,10 +87,9 @@ func (h Hold) same(o Hold) bool {
 	return h.Kind == o.Kind && h.Scope == o.Scope && h.Target == o.Target && h.Cause == o.Cause
 }
 
-// reaches says whether a hold is about a step, or about the workflow as a whole where i < 0. A plan of safety waits for no guard: it
-// is what the guard asks for.
+// reaches says whether a hold is about a step, or about the workflow as a whole where i < 0. A guard of the device is about what moves.
 func (h Hold) reaches(wf *Workflow, i int) bool {
-	if wf.Plan.Priority == PrioritySafety && !h.Kind.person() {
+	if wf.Plan.Standing != "" && (h.Kind == HeldByBattery || h.Kind == HeldByPolicy) || h.guards() && !h.covers(wf, i) {
 		return false
 	}
 	switch h.Scope {
@@ -195,6 +195,9 @@ func (w *work) release(kind HolderKind, scope HoldScope, target, cause string, b
 
 // mayRelease says whether a holder of kind by may end a hold.
 func mayRelease(h Hold, by HolderKind) bool {
+	if h.Kind == HeldBySafety {
+		return by == HeldByOperator || by == HeldByPUI && !h.Stands // a person who is there, and nobody from afar
+	}
 	return by == h.Kind || by == HeldByOperator || h.Resume == ResumeAsk && by.person()
 }
 
@@ -237,6 +240,7 @@ func (w *work) holdList(h Hold) (*[]Hold, *Workflow) {
 // holdsChanged looks at everything that a hold reached or reaches: its state, and its tasks.
 func (w *work) holdsChanged(h Hold, wf *Workflow) {
 	w.touched, w.freed, w.ch.Must = true, true, true
+	w.noteMode(h)
 	if wf != nil {
 		wf.dirty = true
 		w.underHolds(wf)
@@ -358,7 +362,8 @@ func (w *work) holdButtons(ev Observed) {
 		h.Cause = causeTakeover
 		w.hold(h)
 	case "pui.resumed":
-		w.letGoAll(HeldByPUI, HoldAll, "", func(h Hold) bool { return h.Cause == causeTakeover })
+		w.letGoAll(HeldByPUI, HoldAll, "", Hold.isMode)
+		w.letGoAsked(HeldByPUI)
 	case "pui.released":
 		w.release(HeldByPUI, HoldAll, "", causeTakeover, HeldByPUI)
 	}
@@ -372,6 +377,13 @@ func (w *work) letGoAll(by HolderKind, scope HoldScope, target string, but func(
 	return w.releaseIf(Hold{Scope: scope, Target: target}, func(h Hold) bool {
 		return (h.Kind == by || h.Resume == ResumeAsk) && mayRelease(h, by) && (but == nil || !but(h))
 	})
+}
+
+// letGoAsked releases the holds of single plans that wait to be asked: who lets everything go on lets these too.
+func (w *work) letGoAsked(by HolderKind) {
+	for _, id := range w.everyone() {
+		w.releaseIf(Hold{Scope: HoldWorkflow, Target: string(id)}, func(h Hold) bool { return h.Resume == ResumeAsk && mayRelease(h, by) })
+	}
 }
 
 // pauseOrResume takes pause and resume. Accepted says that the wish is durable; the state says how far it is.
@@ -388,7 +400,10 @@ func (w *work) pauseOrResume(ev ControlReceived, ans *Answer) {
 			return
 		}
 	} else if ev.Holder == "" {
-		w.letGoAll(by, scope, ev.Target, nil)
+		w.letGoAll(by, scope, ev.Target, Hold.isMode)
+		if scope == HoldAll {
+			w.letGoAsked(by)
+		}
 		ans.Accepted = true
 	} else if ans.Accepted = w.release(ev.Holder, scope, ev.Target, "", by) > 0 || !w.stands(ev.Holder, scope, ev.Target); !ans.Accepted {
 		ans.Reason = ReasonNotYours
@@ -474,7 +489,7 @@ func (h Hold) sentence() string {
 	if h.Why != "" {
 		text += ", because " + strconv.Quote(h.Why)
 	}
-	return text + "; " + h.ends()
+	return text + "; " + h.Ends()
 }
 
 func (h Hold) what() string {
@@ -484,7 +499,14 @@ func (h Hold) what() string {
 	return string(h.Scope) + " " + h.Target
 }
 
-func (h Hold) ends() string {
+// Ends says in a sentence what releases the hold.
+func (h Hold) Ends() string {
+	switch {
+	case h.Kind == HeldBySafety && h.Stands:
+		return "its cause has not passed"
+	case h.Kind == HeldBySafety:
+		return "a person at the robot has to let it go on: by its button, or an operator"
+	}
 	switch h.Resume {
 	case ResumeAuto:
 		return fmt.Sprintf("%s releases it when its cause has passed", h.Kind)

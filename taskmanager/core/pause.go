@@ -32,7 +32,7 @@ const causeExecutor = "executor"
 func (w *work) steer(wf *Workflow, i int) {
 	st := &wf.Steps[i]
 	a := wf.attempt(st.Task)
-	if a == nil || a.State != Live || a.Cloud {
+	if w.stopGuarded(wf, i, a) || a == nil || a.State != Live || a.Cloud {
 		return
 	}
 	held := len(w.holdsOn(wf, i)) > 0
@@ -331,7 +331,10 @@ func (w *work) stopForHold(wf *Workflow, i int, a *Attempt, why string) {
 	}
 	w.pausing(wf, a, PauseStopping)
 	a.pauseNext = 0
-	w.stop(wf, a)
+	if w.stop(wf, a); !a.holds() {
+		w.stoppedForHold(wf, i) // its call had not left
+		return
+	}
 	w.note(wf, i, ReasonHeld, "it is being stopped: "+why)
 	w.readRest(wf, a)
 }

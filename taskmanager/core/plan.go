@@ -18,6 +18,7 @@ type Plan struct {
 	Utterance   string     `json:"utterance,omitempty"`
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
 	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
+	Standing    string     `json:"standing,omitempty"`     // made by the device itself of this standing plan of the catalog
 	CancelSteps []StepID   `json:"cancel_steps,omitempty"` // what a revision stops; none of them is one of Steps
 	Steps       []StepSpec `json:"steps"`
 }

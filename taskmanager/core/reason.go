@@ -70,6 +70,8 @@ const (
 	ReasonIDReused          Reason = "id_reused"
 	ReasonSuperseded        Reason = "superseded"
 	ReasonUnknownTarget     Reason = "unknown_target"
+	ReasonNotAutomatic      Reason = "mode_not_automatic"
+	ReasonRobotFault        Reason = "robot_fault"
 	ReasonCancelledBefore   Reason = "cancelled_before_arrival"
 	ReasonDecisionStale     Reason = "decision_stale"
 	ReasonNotAllowed        Reason = "decision_not_allowed"
@@ -142,6 +144,8 @@ var Reasons = []ReasonInfo{
 	{ReasonIDReused, Permanent, false, false, "the same key with other content"},
 	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied, or a revision stopped it"},
 	{ReasonUnknownTarget, Permanent, false, false, "no workflow or step with this id"},
+	{ReasonNotAutomatic, Transient, true, false, "an operator has the robot: its mode is manual or service"},
+	{ReasonRobotFault, Safety, true, true, "the robot has a fault"},
 	{ReasonCancelledBefore, User, false, false, "everything was cancelled after this plan was sent"},
 	{ReasonDecisionStale, Permanent, false, false, "the question was answered or has closed, or the decision is about another revision of the plan"},
 	{ReasonNotAllowed, Permanent, false, false, "this action was not offered; the question stays open"},

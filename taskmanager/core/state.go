@@ -31,15 +31,18 @@ type State struct {
 
 // Device is the durable single row of the whole device.
 type Device struct {
-	Epoch       string `json:"epoch"`
-	StartNo     int64  `json:"start_no"`
-	TaskNo      int64  `json:"task_no"`
-	OutSeq      int64  `json:"out_seq"`
-	AcceptNo    int64  `json:"accept_no"`
-	CancelAllMS int64  `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
-	StopBody    bool   `json:"stop_body,omitempty"`     // the store is new: whatever an earlier one had begun is to be stopped once
-	StopTask    TaskID `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
-	Holds       []Hold `json:"holds,omitempty"`         // of everything, of experiences and of sessions
+	Epoch       string  `json:"epoch"`
+	StartNo     int64   `json:"start_no"`
+	TaskNo      int64   `json:"task_no"`
+	OutSeq      int64   `json:"out_seq"`
+	AcceptNo    int64   `json:"accept_no"`
+	CancelAllMS int64   `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
+	StopBody    bool    `json:"stop_body,omitempty"`     // the store is new: whatever an earlier one had begun is to be stopped once
+	StopTask    TaskID  `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
+	Holds       []Hold  `json:"holds,omitempty"`         // of everything, of experiences and of sessions
+	Safety      Guarded `json:"safety,omitzero"`
+
+	Modes []ModeChange `json:"modes,omitempty"` // the latest changes of the mode, oldest first; replaced, never written in place
 
 	BootID string  `json:"boot_id,omitempty"` // of Boot below
 	Boot   Instant `json:"boot,omitempty"`    // when it was last written
@@ -238,6 +241,9 @@ func (s *State) With(c Change) *State {
 	}
 	for _, wf := range c.Workflows {
 		s.put(wf)
+	}
+	for key := range c.lost {
+		delete(s.Known, key)
 	}
 	maps.Copy(s.Known, c.known)
 	maps.Copy(s.Services, c.services)

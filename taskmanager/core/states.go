@@ -36,7 +36,7 @@ var moves = map[StepState][]StepState{
 	Waiting:        {Queued, Blocked, Skipped, Failed, Cancelled},
 	Queued:         {Dispatching, Running, Blocked, RetryWait, Satisfied, Skipped, Failed, Cancelled},
 	Blocked:        {Queued, Dispatching, Running, RetryWait, Satisfied, Skipped, Failed, TimedOut, Cancelled},
-	Dispatching:    {Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
+	Dispatching:    {Queued, Running, Verifying, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Running:        {Queued, Verifying, Paused, OutcomeUnknown, Blocked, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	Verifying:      {Blocked, Completed, Failed, TimedOut, Cancelling, Cancelled},
 	OutcomeUnknown: {Queued, Blocked, Running, Verifying, RetryWait, Completed, Failed, TimedOut, Cancelling, Cancelled},

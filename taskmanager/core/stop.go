@@ -268,6 +268,16 @@ func (w *work) stopLive(wf *Workflow) (stopping []string) {
 	return stopping
 }
 
+// wish takes what a button or the robot's safety asks for: it waits for nothing.
+func (w *work) wish(ev Observed) {
+	if ev.Event == "pui.cancelled" {
+		w.buttonCancel()
+		return
+	}
+	w.holdButtons(ev)
+	w.safetyEvent(ev)
+}
+
 // buttonCancel: the cancel button on the robot is a stop of its user: it cancels every workflow with a task on the body.
 func (w *work) buttonCancel() {
 	var body []catalog.ResourceID
@@ -308,9 +318,9 @@ func (w *work) stopUsers(resources []catalog.ResourceID, but WorkflowID, reason 
 func StopsSomething(ev Event) bool {
 	switch ev := ev.(type) {
 	case ControlReceived:
-		return ev.Verb == "cancel" || ev.Verb == "kill" || ev.Verb == "pause"
+		return ev.Verb == "cancel" || ev.Verb == "kill" || ev.Verb == "pause" || ev.Verb == "set_mode"
 	case Observed:
-		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover"
+		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || alarm(ev) != ""
 	case PlanSubmitted:
 		return len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
 	}
@@ -334,11 +344,7 @@ func UrgentStops(cur *State, now Now, ev Event) []Output {
 	case ControlReceived:
 		w.controlReceived(ev)
 	case Observed:
-		if ev.Event == "pui.cancelled" {
-			w.buttonCancel()
-		} else {
-			w.holdButtons(ev)
-		}
+		w.wish(ev)
 	case PlanSubmitted:
 		if w.peek(ev.Plan.Workflow) != nil {
 			w.planSubmitted(ev)

@@ -35,6 +35,7 @@ type Catalog struct {
 	Tokens     map[string]Method // sk_move → setMoveTo
 	Rooms      []Room
 	Standing   map[string][]StandingStep // standing plans "stop" and "return"
+	Guards     map[string]Guard          // what the agent watches by itself: "battery"
 }
 
 // Resource is what at most one attempt may use at a time.
@@ -275,4 +276,11 @@ type Room struct {
 type StandingStep struct {
 	Method Method                     `json:"taskMethod"`
 	Params map[string]condition.Value `json:"params,omitempty"`
+}
+
+// Guard says at which values of a sensor the agent acts of its own accord. Of the battery, in percent: at ReturnAt or below it holds
+// what moves the body and runs the standing plan return; at GoOnAt or above work goes on.
+type Guard struct {
+	ReturnAt float64 `json:"return_at"`
+	GoOnAt   float64 `json:"go_on_at"`
 }

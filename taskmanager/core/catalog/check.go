@@ -24,6 +24,7 @@ const (
 	InTokens     Section = "tokens"
 	InSkills     Section = "skills"
 	InStanding   Section = "standing"
+	InGuards     Section = "guards"
 )
 
 // Fault is one thing that is wrong with a catalog. Path leads to it: "operations.setMoveTo.timeout"; it begins with
@@ -60,6 +61,7 @@ func (c *Catalog) Check() []Fault {
 	each(k, InTokens, c.Tokens, k.token)
 	each(k, InSkills, c.Skills, k.skill)
 	each(k, InStanding, c.Standing, k.standing)
+	each(k, InGuards, c.Guards, k.guard)
 	return k.faults
 }
 
