@@ -145,7 +145,7 @@ var Reasons = []ReasonInfo{
 	{ReasonSuperseded, Permanent, false, false, "a later message about the same target was applied, or a revision stopped it"},
 	{ReasonUnknownTarget, Permanent, false, false, "no workflow or step with this id"},
 	{ReasonNotAutomatic, Transient, true, false, "an operator has the robot: its mode is manual or service"},
-	{ReasonRobotFault, Safety, true, true, "the robot has a fault"},
+	{ReasonRobotFault, Permanent, true, true, "the robot has a fault"},
 	{ReasonCancelledBefore, User, false, false, "everything was cancelled after this plan was sent"},
 	{ReasonDecisionStale, Permanent, false, false, "the question was answered or has closed, or the decision is about another revision of the plan"},
 	{ReasonNotAllowed, Permanent, false, false, "this action was not offered; the question stays open"},
