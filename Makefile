@@ -47,6 +47,11 @@ scenarios: build ## the acceptance set, in virtual time
 mutate: build ## flips each expectation of the scenarios: every flip must be noticed
 	bin/testbed run testbed/scenarios --mutate --coverage
 
+CRASHES ?= S02,S04,S06,S19-retry
+.PHONY: crash
+crash: build ## cuts the power before and after each commit of CRASHES (S02,S04,S06,S19-retry), one run each
+	bin/testbed run testbed/scenarios --only $(CRASHES) --cut-each
+
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, pinned versions
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || echo .)); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }

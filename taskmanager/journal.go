@@ -169,10 +169,10 @@ func NewRecorder(epoch, etag string, hold bool, stored []Record) *Recorder {
 // maxBase bounds what a start repeats of its store, so that a journal whose beginning was pruned can be replayed from there.
 const maxBase = 8 << 10
 
-// Soft takes in a batch that is not committed now. It has a row if a record or the device's row differs, or if it brought values that a
-// proof may name. cur is the state before the change.
+// Soft takes in a batch that is not committed now. It has a row if a record or the device's row differs; what it leaves in memory goes
+// with the next row. cur is the state before the change.
 func (r *Recorder) Soft(cur *core.State, now core.Now, events []core.Event, c core.Change, differs bool) {
-	if differs || slices.ContainsFunc(events, reads) && len(c.Workflows) > 0 || !sameDevice(cur.Device, c.DeviceRow()) {
+	if differs || !sameDevice(cur.Device, c.DeviceRow()) {
 		r.soft, r.fresh = append(r.soft, r.rows(cur, now, events)...), true
 	}
 }
@@ -229,9 +229,6 @@ func (r *Recorder) rows(cur *core.State, now core.Now, events []core.Event) (row
 	}
 	return rows
 }
-
-// reads says that an event carries values that a later decision may rest on.
-func reads(ev core.Event) bool { _, ok := ev.(core.ContextRead); return ok }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

@@ -27,6 +27,7 @@ type runOptions struct {
 	seen     bool
 	mutate   bool
 	coverage bool
+	cuts     bool
 }
 
 // errFailed says that scenarios ran and did not hold; what failed was printed.
@@ -54,7 +55,11 @@ func runScenarios(ctx context.Context, args []string) error {
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	ok := false
-	err = scenario.InProgram(func(t *testing.T) { ok = opt.run(ctx, t, r, all, out) })
+	play := opt.run
+	if opt.cuts {
+		play = opt.cutEach
+	}
+	err = scenario.InProgram(func(t *testing.T) { ok = play(ctx, t, r, all, out) })
 	if err == nil && !ok {
 		err = errFailed
 	}
@@ -69,6 +74,7 @@ func runFlags(args []string) (opt runOptions, err error) {
 	f.BoolVar(&opt.seen, "seen", false, "print everything that was seen, in the format of the files")
 	f.BoolVar(&opt.mutate, "mutate", false, "flip each expectation and each fact in turn: every flip must be noticed")
 	f.BoolVar(&opt.coverage, "coverage", false, "name operations and effects of the catalog that no scenario exercises")
+	f.BoolVar(&opt.cuts, "cut-each", false, "cut the power of the device before and after each commit, one run each, and judge by the robot's own log")
 	f.Usage = func() {
 		fmt.Fprintln(f.Output(), "Usage: testbed run [flags] FOLDER|FILE [flags]")
 		f.PrintDefaults()

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -29,7 +30,8 @@ type device struct {
 	broker func(context.Context) (net.Conn, error)
 	newID  func() string
 	log    zerolog.Logger
-	net    wires // to the broker: what "link down" tears
+	net    wires   // to the broker: what "link down" tears
+	cut    *cutter // cuts its power at a commit; nil: nobody does
 
 	mu    sync.Mutex
 	door  *door // for executors; nil: nobody is at home
@@ -69,7 +71,7 @@ func (d *device) start(ctx context.Context) error {
 			return l.wires.add(d.net.add(d.broker(ctx)))
 		}, WrapStore: func(s taskmanager.Store) taskmanager.Store {
 			disk = storetest.NewFailing(s)
-			return disk
+			return d.cut.wrap(disk)
 		}})
 	if err != nil {
 		return err
@@ -130,12 +132,17 @@ func (d *device) powerCut(reboot bool) error {
 	l.wires.tear()
 	d.heal() // what it still writes is on the disk of the past
 	l.stop()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.past = append(d.past, l)
 	return nil
 }
 
 // setDisk makes the disk refuse every commit, stall in each until it heals, or heal.
 func (h *house) setDisk(arg string) error {
+	if err := h.device.cut.awaitBack(); err != nil {
+		return err
+	}
 	switch d := h.device.disk; arg {
 	case "full":
 		d.Always(storetest.NotCommitted)
@@ -163,6 +170,8 @@ func (d *device) close() error {
 		d.past = append(d.past, d.life)
 	}
 	var last error
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, l := range d.past {
 		last = <-l.ended
 	}
@@ -178,7 +187,7 @@ func (h *house) restart(arg string, reboot bool) error {
 			return err
 		}
 	}
-	if err := h.device.powerCut(reboot); err != nil {
+	if err := errors.Join(h.device.cut.awaitBack(), h.device.powerCut(reboot)); err != nil {
 		return err
 	}
 	time.Sleep(off)

@@ -29,6 +29,7 @@ type house struct {
 	witness  *broker.Recorder
 	cloud    *cloud
 	device   *device
+	cut      *cutter // of the device
 	robot    *robot.Robot
 	log      *robotLog
 	gone     chan error // the robot's end
@@ -55,7 +56,7 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, side("cloud")); err != nil {
 		return err
 	}
-	h.device = &device{dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
+	h.device = &device{cut: h.cut, dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
 	if err = h.device.start(context.Background()); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (h *house) close() (err error) {
 		err = <-h.gone
 	}
 	if h.device != nil {
-		err = errors.Join(err, h.device.close())
+		err = errors.Join(err, h.device.cut.awaitBack(), h.device.close())
 	}
 	if h.cloud != nil {
 		err = errors.Join(err, h.cloud.close())
@@ -150,6 +151,9 @@ func (h *house) look(string) error {
 }
 
 func (h *house) inspect(f func(*core.State)) error {
+	if err := h.device.cut.awaitBack(); err != nil {
+		return err
+	}
 	if h.device.agent == nil {
 		return errors.New("the agent does not run")
 	}

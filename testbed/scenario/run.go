@@ -88,7 +88,7 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 		return res
 	}
 	defer remove()
-	synctest.Test(t, func(*testing.T) { res.Seen, res.Err = r.play(s, dir) })
+	synctest.Test(t, func(*testing.T) { res.Seen, res.Err = r.play(s, dir, nil) })
 	res.Real = time.Since(began)
 	if res.Err == nil {
 		res.Err = replayed(dir, r.cat)
@@ -99,8 +99,8 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 	return res
 }
 
-func (r *Runner) play(s *Scenario, dir string) (seen *Observation, err error) {
-	h := &house{cat: r.cat}
+func (r *Runner) play(s *Scenario, dir string, cut *cutter) (seen *Observation, err error) {
+	h := &house{cat: r.cat, cut: cut}
 	defer func() {
 		if cerr := h.close(); err == nil {
 			err = cerr
@@ -109,13 +109,24 @@ func (r *Runner) play(s *Scenario, dir string) (seen *Observation, err error) {
 	if err := h.open(s, dir, r.words, r.Narrate, r.Log); err != nil {
 		return nil, err
 	}
+	if cut != nil {
+		cut.arm(h.device)
+	}
 	for _, st := range s.Stimul {
 		if err := h.do(st); err != nil {
+			if cut != nil && cut.at > 0 {
+				break // what it was to come after does not come after every cut
+			}
 			return nil, fmt.Errorf("%s:%d: %w", s.Path, st.No, err)
 		}
 	}
 	if err := h.settle(s.Tail); err != nil {
 		return nil, err
+	}
+	if cut != nil { // what was lost is sent again by the planner, in its own time
+		if err := h.settle(s.Tail); err != nil {
+			return nil, err
+		}
 	}
 	return h.observe(s)
 }

@@ -19,6 +19,8 @@ type Observation struct {
 	Methods map[string]bool // operations that the robot was asked for
 	Effects map[string]bool // effects that were observed
 	Virtual time.Duration
+
+	log []home.Entry // the robot's own
 }
 
 // count is how many facts there are of a kind.
@@ -60,7 +62,7 @@ func (h *house) messages() (out []message, wrong []Fact) {
 func (h *house) observe(s *Scenario) (*Observation, error) {
 	log := h.log.all()
 	msgs, wrong := h.messages()
-	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start)}
+	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start), log: log}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
 	add(robotFacts(log, h.start.Sub(h.born), h.done))
 	add(h.acks(msgs))
