@@ -175,6 +175,8 @@ type cutter struct {
 	at    int // 0: it only counts
 	after bool
 
+	wrapped bool // the store of the first life
+
 	mu    sync.Mutex
 	dev   *device
 	armed bool
@@ -184,7 +186,7 @@ type cutter struct {
 	back  chan error // the restart after the cut
 }
 
-// arm begins to count.
+// arm begins to count, in the first life of the device.
 func (c *cutter) arm(d *device) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,9 +195,10 @@ func (c *cutter) arm(d *device) {
 
 // wrap puts it before a store.
 func (c *cutter) wrap(s taskmanager.Store) taskmanager.Store {
-	if c == nil {
-		return s
+	if c == nil || c.wrapped {
+		return s // the lives after the first are left alone: they begin with commits that nobody could restart from
 	}
+	c.wrapped = true
 	return cutStore{s, c}
 }
 

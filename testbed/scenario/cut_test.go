@@ -55,7 +55,9 @@ func TestTheJudgeOfCutsSeesWhatIsDoneTwice(t *testing.T) {
 	if _, faults := r.Repeated(once, []home.Entry{move("a"), {Kind: home.KindRefused, TaskID: "a"}, move("b")}); len(faults) != 0 {
 		t.Errorf("the first was refused: %v", faults)
 	}
-	vital := func(task string) home.Entry { return home.Entry{Kind: home.KindInvoke, Method: "startVitalSign", TaskID: task} }
+	vital := func(task string) home.Entry {
+		return home.Entry{Kind: home.KindInvoke, Method: "startVitalSign", TaskID: task}
+	}
 	if _, faults := r.Repeated([]home.Entry{vital("a")}, []home.Entry{vital("a"), {Kind: home.KindCancel, TaskID: "a"}, vital("b")}); len(faults) != 1 {
 		t.Errorf("a measurement is never sent again: %v", faults)
 	}
