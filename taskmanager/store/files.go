@@ -21,14 +21,17 @@ var siblings = []string{"", "-wal", "-shm"}
 
 // moveAside renames the database and its log, so that both still fit each other, and returns the new name. If there is no file
 // left to move it returns path itself: something was there, and it is gone.
+//
+// The file goes first: a cut after it leaves a log without a file, which is found as damage. A file without its log could be sound, and
+// old: the next start would go on from it in silence.
 func moveAside(path string) (string, error) {
 	name, err := freeName(path)
 	if err != nil {
 		return "", err
 	}
 	moved := false
-	for i := len(siblings) - 1; i >= 0; i-- { // the file itself last: a cut in between is found again as "gone" or "damaged"
-		err := rename(path+siblings[i], name+siblings[i])
+	for _, end := range siblings {
+		err := rename(path+end, name+end)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("cannot set damaged store aside: %w", err)
 		}

@@ -467,3 +467,59 @@ func (c *cutting) run(t *testing.T, wanted int) {
 		})
 	}
 }
+
+// TestPowerCutWhileADamagedStoreIsSetAside: what is damaged may stand in the log only, and the file without its log is sound, and old.
+// At whichever moment the power is cut, the next start reports a new store: it never goes on from the old one in silence.
+func TestPowerCutWhileADamagedStoreIsSetAside(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tasks.db")
+	s := mustOpen(t, path, lifeOptions)
+	mustCommit(t, s, step(1))
+	s.copyBack(s.w.passive)
+	mustCommit(t, s, step(2))
+	if err := s.w.exec(`UPDATE record SET body=CAST(replace(CAST(body AS TEXT), '2', '3') AS BLOB)`); err != nil {
+		t.Fatal(err)
+	}
+	epoch := s.epoch
+	_ = s.fail(errors.New("killed")) // the log is not copied back
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tp := record(dir, takeImage(t, path, "", "-wal", "-shm", ballastSuffix).under("tasks.db"))
+	mustCommit(t, mustOpen(t, path, lifeOptions), step(1))
+	tp.end()
+	p, cuts := newPlatter(tp), 0
+	rng := rand.New(rand.NewPCG(1, 4))
+	for i, op := range tp.ops {
+		p.play(op)
+		for _, fate := range whole {
+			again := t.TempDir()
+			if err := p.cut(rng, fate, nil).write(again); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(context.Background(), filepath.Join(again, "tasks.db"), lifeOptions)
+			if err != nil {
+				t.Fatalf("operation %d (%s %s %s), %s: %v", i, op.what, op.name, op.to, fate, err)
+			}
+			if s.epoch == epoch {
+				t.Errorf("operation %d (%s %s %s), %s: the old store goes on as if nothing had been lost", i, op.what, op.name, op.to, fate)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cuts++
+		}
+	}
+	if cuts < 100 {
+		t.Errorf("%d cuts", cuts)
+	}
+}
+
+// under gives the files of an image their names.
+func (img image) under(name string) image {
+	out := image{}
+	for end, data := range img {
+		out[name+end] = data
+	}
+	return out
+}
