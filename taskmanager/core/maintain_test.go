@@ -445,3 +445,15 @@ func TestTheAuditHealsAKeptEffectThatNobodyLooksAt(t *testing.T) {
 		t.Fatalf("still %v", left)
 	}
 }
+
+// What was never brought about is not kept: the step's own end decides.
+func TestAFailedStepKeepsNothing(t *testing.T) {
+	r := newRig(t)
+	r.taken(0, `"deadline_ms":600000`, cleanKept("voice.session_ended", `,"on_failure":"abort"}]`))
+	r.do(core.TaskAnswered{Task: r.last().Task, Reason: core.ReasonExecutorRefused})
+	r.want("step_1", "failed/executor_refused")
+	r.wantWorkflow(core.WfFailed)
+	if e := r.effect("step_1"); e.Kept != nil || e.State != core.EffectExpired {
+		t.Fatalf("the effect is %s, kept %+v", e.State, e.Kept)
+	}
+}

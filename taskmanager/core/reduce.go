@@ -175,12 +175,13 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		}
 		if to != Completed && to != Satisfied {
 			w.expireEffects(wf, i)
+		} else {
+			w.keepFrom(wf, i)
 		}
 		if a := wf.attempt(st.Task); a != nil && a.State == Lost && a.next == 0 {
 			a.next = w.now.Boot + idleMS // it was asked for on behalf of the step; nobody else would
 		}
 		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0
-		w.keepFrom(wf, i)
 		w.keptUntil(wf, i)
 	}
 	w.progress(wf)
