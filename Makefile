@@ -97,7 +97,7 @@ cross: ## deviceagentd for each kind of robot, with sizes
 clean: ## removes what was built
 	rm -rf bin
 
-# The tests need a real broker, and -race needs a C compiler. Root on Debian gets them; anybody else is told.
+# The tests need a real broker and a real bus, and -race needs a C compiler. Root on Debian gets them; anybody else is told.
 .PHONY: tools
 tools:
 	@need() { command -v "$$1" >/dev/null && return; \
@@ -106,4 +106,5 @@ tools:
 	  fi; \
 	  command -v "$$1" >/dev/null || { echo "make test needs $$1: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
+	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need gcc gcc 'the race detector is linked by it'

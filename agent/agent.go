@@ -150,6 +150,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 		{"taskmanager", a.manager.Run},
 		{"socket", func(ctx context.Context) error { return server.Serve(ctx, exec) }},
 		{"programs", a.runPrograms},
+		{"dbus", a.runBus},
 	}
 	diag, err := a.diagnostics(ctx)
 	if err != nil {

@@ -40,6 +40,7 @@ type Diag struct {
 // Executor is the door for programs that act.
 type Executor struct {
 	Socket string `toml:"socket" doc:"Unix socket on which executors register." allowed:"an absolute path of at most 107 bytes"`
+	Bus    string `toml:"bus" doc:"Address of the D-Bus on which services are; empty: the system bus. It is not connected to where the catalog binds nothing to it." allowed:"empty, or an address such as unix:path=/run/dbus/system_bus_socket"`
 }
 
 // Log is what is written to the journal.

@@ -42,6 +42,7 @@ var rules = map[string]func(c *Config) string{
 	"diag.read_socket":     func(c *Config) string { return socket(c.Diag.ReadSocket) },
 	"diag.control_socket":  func(c *Config) string { return socket(c.Diag.ControlSocket) },
 	"executor.socket":      func(c *Config) string { return socket(c.Executor.Socket) },
+	"executor.bus":         func(c *Config) string { return bus(c.Executor.Bus) },
 	"log.level":            func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
 	"limits.steps": func(c *Config) string {
 		return unless(1 <= c.Limits.Steps && c.Limits.Steps <= 1024, "must be 1 to 1024")
@@ -149,6 +150,15 @@ func keepalive(d time.Duration) string {
 }
 
 var schemes = []string{"tcp", "mqtt", "ssl", "tls", "mqtts"}
+
+// bus is judged by its form only: whether a bus is there is known when it is connected to.
+func bus(address string) string {
+	if address == "" {
+		return ""
+	}
+	transport, rest, ok := strings.Cut(address, ":")
+	return unless(ok && transport != "" && strings.Contains(rest, "="), "must be a D-Bus address such as unix:path=/run/dbus/system_bus_socket, or empty for the system bus")
+}
 
 func brokerURL(text string) string {
 	if text == "" {

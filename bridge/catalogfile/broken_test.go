@@ -54,6 +54,15 @@ var broken = []struct {
 	{"key of a program", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}, "keys": []any{"lamp.level"}}})}, "process.keys", "does not exist"},
 	{"program that pauses", []change{ops("setMoveTo executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}}})}, "operations.setMoveTo.pause", "cannot pause"},
 
+	// services on a bus
+	{"dbus without a place", []change{ops("setScreen executor kind", "dbus")}, "operations.setScreen.executor.dbus", "is missing"},
+	{"place of another kind", []change{ops("setScreen executor dbus", object{"service": "com.example.X", "path": "/x"})}, "executor.dbus", "this is kind socket"},
+	{"bus name", []change{ops("setScreen executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "mover", "path": "/x"}})}, "dbus.service", "well-known name"},
+	{"object path", []change{ops("setScreen executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.X", "path": "x/"}})}, "dbus.path", "object path"},
+	{"key of a service", []change{ops("setScreen executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.X", "path": "/x", "keys": []any{"lamp.level"}}})}, "dbus.keys", "does not exist"},
+	{"two places of one service", []change{ops("setScreen executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.X", "path": "/x"}}),
+		ops("setVolume executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.Y", "path": "/x"}})}, "executor.dbus", "of the same service"},
+
 	// references between entries
 	{"resource", []change{ops("setMoveTo resources 0", "wheels")}, "operations.setMoveTo.resources", "\"wheels\" does not exist"},
 	{"stopped resource", []change{ops("stopTts stops 0", "wheels")}, "operations.stopTts.stops", "does not exist"},

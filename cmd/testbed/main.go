@@ -76,6 +76,7 @@ func runRobot(ctx context.Context, args []string) error {
 	opt := robot.Options{Commands: os.Stdin, Out: os.Stderr}
 	f := flag.NewFlagSet("testbed robot", flag.ContinueOnError)
 	f.StringVar(&opt.Socket, "socket", "/run/deviceagent/executor.sock", "the agent's executor socket")
+	f.StringVar(&opt.Bus, "bus", "", "address of a D-Bus: the robot is a service there, "+robot.BusName+" at "+robot.BusPath+", instead of on the socket")
 	f.Float64Var(&opt.Speed, "speed", 1, "simulated seconds a real second")
 	f.StringVar(&opt.LogPath, "log", "", "the robot's own log: JSON lines, appended")
 	f.StringVar(&opt.Home.Start, "start", "", "room where the robot stands; empty: the station")

@@ -14,7 +14,9 @@ import (
 type program struct{ r *Robot }
 
 // Connected says the whole context, since the agent may have missed any of it.
-func (p program) Connected(s *socket.Session) {
+func (p program) Connected(s *socket.Session) { p.connected(s) }
+
+func (p program) connected(s session) {
 	p.r.Do(func(h *home.Home, _ time.Duration) {
 		p.r.session = s
 		p.r.out.printf("registered with the agent")

@@ -32,6 +32,7 @@ const Service = "home"
 type Options struct {
 	Socket   string                                  // path of the agent's executor socket
 	Dial     func(context.Context) (net.Conn, error) // instead of Socket
+	Bus      string                                  // address of a D-Bus: the robot is a service there, instead of on the socket
 	Service  core.ServiceID                          // Service
 	Instance string                                  // a new UUID; a restart of the service adds ".2", ".3", …
 	Speed    float64                                 // simulated seconds a real second: 1
@@ -54,10 +55,21 @@ type Robot struct {
 
 	mu       sync.Mutex // guards what follows, and with it the order of answers and events
 	home     *home.Home
-	session  *socket.Session
+	session  session
 	late     []lateAnswer
 	restarts int
 	renew    context.CancelCauseFunc // ends the current registration in favour of a new instance
+}
+
+// session is a connection to the agent, on its socket or on a bus.
+type session interface {
+	Event(core.Observed) error
+	Context([]core.ContextValue) error
+	Progress(core.TaskProgress) error
+	Paused(core.TaskID) error
+	Resumed(core.TaskID) error
+	Result(core.TaskEnded) error
+	Cut()
 }
 
 // lateAnswer is an answer that a fault holds back.
@@ -157,6 +169,10 @@ func (r *Robot) serve(ctx context.Context) {
 		instance = fmt.Sprintf("%s.%d", instance, r.restarts+1)
 	}
 	r.mu.Unlock()
+	if r.opt.Bus != "" {
+		r.onBus(ctx)
+		return
+	}
 	reg := socket.Registration{Service: r.opt.Service, Instance: instance}
 	for _, m := range home.Methods() {
 		reg.Methods = append(reg.Methods, catalog.Method(m))

@@ -164,6 +164,14 @@ type Binding struct {
 	Name string `json:"name"` // the program or service that may register it
 
 	Process *Process `json:"process,omitempty"` // of kind process: how it is run
+	DBus    *DBus    `json:"dbus,omitempty"`    // of kind dbus: where it is
+}
+
+// DBus says where a service that implements org.deviceagent.Executor1 is on the bus.
+type DBus struct {
+	Service string       `json:"service"` // well-known name
+	Path    string       `json:"path"`    // of its object
+	Keys    []ContextKey `json:"keys,omitempty"`
 }
 
 // Process says how a task is run as a program of its own: no shell, no inherited environment.

@@ -40,6 +40,7 @@ func (k *checker) words(op Operation) {
 		k.add("executor.name", "is missing; name the program or service that serves the operation")
 	}
 	k.process(op)
+	k.dbus(op)
 	for _, word := range slices.Concat(op.Aliases.Ko, op.Aliases.En) {
 		if fold(word) == "" || len(strings.Fields(word)) > 3 {
 			k.add("aliases", "%q is no word; aliases are words or stems, never sentences", word)
