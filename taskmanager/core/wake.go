@@ -17,6 +17,7 @@ func (wf *Workflow) StepWake(i int) (t Instant) {
 	for k := range wf.Attempts {
 		if a := &wf.Attempts[k]; a.Step == i && a.holds() {
 			early(a.next)
+			early(a.pauseNext)
 		}
 	}
 	return t

@@ -70,12 +70,20 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 		if j.asked[at] != "" {
 			kinds = []string{"decision"}
 		}
+		if who := j.holder(at); who != "" || j.pausedOnce[at.wf] {
+			kinds = append(kinds, "hold")
+		}
 	case core.Dispatching:
 		if n := len(j.tries[at]); n > 0 {
 			kinds = []string{"answer"}
 		}
 	case core.Running, core.OutcomeUnknown:
 		kinds = []string{"answer", "evidence"}
+		if j.holder(at) != "" || j.pausedOnce[at.wf] {
+			kinds = append(kinds, "hold", "stop", "context")
+		}
+	case core.Paused:
+		kinds = []string{"hold", "answer", "evidence", "stop", "context"}
 	case core.Verifying:
 		if len(spec.Effects) > 0 {
 			kinds = []string{"answer", "evidence"}
@@ -191,8 +199,11 @@ func (j *judge) movers() {
 
 func (j *judge) mover(wf *core.Workflow, i int) string {
 	spec := &wf.Plan.Steps[i]
-	if wf.StepWake(i) != 0 {
+	switch {
+	case wf.StepWake(i) != 0:
 		return "timer"
+	case len(j.m.s.HeldBy(wf)) > 0:
+		return "holder"
 	}
 	for _, d := range spec.Deps { // a step that was ready may wait again, for one that is tried again
 		if !wf.Steps[d.Step].State.Terminal() {

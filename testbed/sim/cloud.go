@@ -307,5 +307,9 @@ func (c *cloud) cancel(d dice, name string) {
 			m.hit(CancelUnknown, m.T+60_000, nil)
 		}
 	}
+	if d.oneIn(4) {
+		ev.Verb = "kill"
+		m.hit(Killed, m.T+60_000, nil)
+	}
 	c.post(ev.Msg, ev)
 }

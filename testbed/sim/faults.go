@@ -77,6 +77,15 @@ const (
 	CancelUnknown      Fault = "cancel_unknown"
 	CancelLate         Fault = "cancel_late" // of what has ended
 	Button             Fault = "button_cancel"
+	Held               Fault = "hold"
+	HeldByButton       Fault = "hold_by_button"
+	PausedByItself     Fault = "paused_by_itself"
+	PauseLost          Fault = "pause_lost"
+	PauseRefused       Fault = "pause_refused"
+	PauseIgnored       Fault = "pause_ignored" // says yes, and goes on
+	ResumeLost         Fault = "resume_lost"
+	ResumeRefused      Fault = "resume_refused"
+	Killed             Fault = "kill_plan"
 	Unanswered         Fault = "question_unanswered"
 	DecisionLate       Fault = "decision_late"
 	DecisionTwice      Fault = "decision_twice"
@@ -94,6 +103,7 @@ var Faults = []Fault{CutBeforeCommit, CutAfterCommit, CutAmongOutputs, CutAnytim
 	EventLost, EventMute, EventTwice, EventLate, EventAfterEnd, EndLost, EndTwice, EndContradicts, Foreign, Confused, ReadingGone, ReadingSilent, External,
 	MessageLost, MessageTwice, MessageLate, MessageAltered, ReportLost, ReceiptLost, LinkDown, ResultLost, ResultStale,
 	CancelPlan, CancelStep, CancelAll, CancelUnknown, CancelLate, Button,
+	Held, HeldByButton, PausedByItself, PauseLost, PauseRefused, PauseIgnored, ResumeLost, ResumeRefused, Killed,
 	Unanswered, DecisionLate, DecisionTwice, DecisionNotAllowed, DecisionStale, Revision, RevisionOutdated, RevisionLate}
 
 // trouble is a fault in force: from the moment at which it happens until it is healed. An event counts as one under a fault only

@@ -134,6 +134,7 @@ func (m *home) play() (broken error) {
 	}
 	m.drainSoon(0)
 	m.robot.callIn()
+	m.letAllGo()
 	m.until(m.T + 3*3_600_000)
 	m.judge.allEnded()
 	m.epilogue()

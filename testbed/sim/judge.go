@@ -40,6 +40,8 @@ type judge struct {
 	again      map[stepRef]map[core.EscalationID]bool // tries that decisions added
 	service    bool                                   // the agent was told that the robot's service is there
 	foreign    bool                                   // something else was said to use the wheels
+	holds      map[holdKey]bool
+	pausedOnce map[core.WorkflowID]bool // the robot paused a task of it by itself
 }
 
 type stepRef struct {
@@ -54,7 +56,8 @@ func newJudge(m *home) *judge {
 		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, saysFailed: map[core.TaskID]bool{},
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
-		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{}}
+		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{},
+		holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
 }
 
 // nameOf names a dispatch by its step and number: that stays the same where other decisions are left out.
@@ -117,6 +120,7 @@ func (j *judge) durable(w *write) {
 		switch ev := it.ev.(type) {
 		case core.ControlReceived:
 			j.wish(ev, c.Answers[i])
+			j.heldNow(ev, c.Answers[i])
 		case core.PlanSubmitted:
 			if c.Answers[i].Accepted && ev.Before == nil {
 				j.superseded(ev.Plan.Workflow)
@@ -129,12 +133,16 @@ func (j *judge) durable(w *write) {
 		case core.TaskEnded:
 			j.ends(ev)
 		case core.TaskStatus:
+			if at, ok := j.owner[ev.Task]; ok && ev.Paused {
+				j.pausedOnce[at.wf] = true
+			}
 			if ev.Known == core.KnownEnded && ev.Ended != nil {
 				j.ends(*ev.Ended)
 			}
 		case core.DecisionReceived:
 			j.decision(ev, c.Answers[i])
 		case core.Observed:
+			j.buttonHeld(ev)
 			if ev.Event == "external_start" || ev.Event == "external_stop" {
 				j.foreign = ev.Event == "external_start"
 			}
@@ -182,7 +190,7 @@ func (j *judge) answers(batch []item, c core.Change) {
 
 // wish notes what a person wants to have ended.
 func (j *judge) wish(ev core.ControlReceived, a *core.Answer) {
-	if ev.Verb != "cancel" || ev.Before != nil {
+	if ev.Verb != "cancel" && ev.Verb != "kill" || ev.Before != nil {
 		return
 	}
 	switch {
@@ -249,13 +257,18 @@ func (j *judge) moved(mv core.Move, decided int64) {
 	case to == core.Completed:
 		j.proven(at, mv.Task, spec)
 	case to == core.Satisfied:
-		j.holds(at, spec)
+		j.isTrue(at, spec)
 	}
 }
 
 // output sees what leaves.
 func (j *judge) output(out core.Output) {
 	m := j.m
+	if r, ok := out.(core.Resume); ok {
+		if who := j.holder(j.owner[r.Task]); who != "" {
+			m.failf("held: %s is told to go on, and %s holds it", j.nameOf(r.Task), who)
+		}
+	}
 	d, ok := out.(core.Dispatch)
 	if !ok {
 		return
@@ -276,6 +289,9 @@ func (j *judge) output(out core.Output) {
 		m.failf("terminal is terminal: %s of %s is dispatched, it is %s", d.Method, at, j.told[at])
 	}
 	spec := j.spec(at)
+	if who := j.holder(at); who != "" && !stops(d) && !spec.Op.ReadOnly {
+		m.failf("held: %s of %s is dispatched, and %s holds it", d.Method, at, who)
+	}
 	j.delayOver(at, spec)
 	failed := int64(0)
 	for _, task := range j.tries[at] {

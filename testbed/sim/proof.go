@@ -91,8 +91,8 @@ func (j *judge) setting(spec *core.StepSpec) bool {
 	return v["mode.manner"] == false
 }
 
-// holds: what counts as satisfied has to be true.
-func (j *judge) holds(at stepRef, spec *core.StepSpec) {
+// isTrue: what counts as satisfied has to be true.
+func (j *judge) isTrue(at stepRef, spec *core.StepSpec) {
 	m := j.m
 	v := m.robot.values
 	ok := true

@@ -40,6 +40,11 @@ type job struct {
 	event  *core.Observed // as a Query tells it
 	room   any            // where it goes
 	stops  bool
+
+	due     int64 // when its motion ends, if nothing comes between
+	left    int64 // of a task that rests
+	run     int   // an end that was planned before a pause is none
+	resting bool
 }
 
 // fate is what becomes of one call and its callbacks. All of it is drawn at once, so that the rest stays as it is where somebody
@@ -147,6 +152,10 @@ func (r *robot) carry(out core.Output) {
 		if d, lost := r.question(o.Task, "stop", StopLost, 8); !lost {
 			m.at(hang+d.between(5, 100), alive(func() { r.stop(o, d) }))
 		}
+	case core.Pause:
+		m.at(hang+5+int64(m.whim(95, 12)), alive(func() { r.pause(o) }))
+	case core.Resume:
+		m.at(hang+5+int64(m.whim(95, 13)), alive(func() { r.resume(o) }))
 	case core.Read:
 		if m.T >= r.silent {
 			m.at(hang+5+int64(m.whim(95, 11)), alive(func() { m.tell(r.read(o.Keys, m.T >= r.blind)) }))
@@ -180,6 +189,10 @@ func (r *robot) nobody(out core.Output) {
 		m.at(1, func() { m.tell(core.TaskStatus{Task: o.Task, Known: core.KnownNoAnswer}) })
 	case core.Stop:
 		m.at(1, func() { m.tell(core.StopAnswered{Task: o.Task, Reason: core.ReasonExecutorUnavail}) })
+	case core.Pause:
+		m.at(1, func() { m.tell(core.StopAnswered{Task: o.Task, To: core.ToPause, Reason: core.ReasonExecutorUnavail}) })
+	case core.Resume:
+		m.at(1, func() { m.tell(core.StopAnswered{Task: o.Task, To: core.ToResume, Reason: core.ReasonExecutorUnavail}) })
 	case core.Read:
 		m.at(1, func() { m.tell(r.read(o.Keys, false)) })
 	}
@@ -260,7 +273,7 @@ func (r *robot) query(o core.Query) {
 	case j.over:
 		st.Known, st.Ended, st.Event = core.KnownEnded, j.end, j.event
 	default:
-		st.Known = core.KnownRunning
+		st.Known, st.Paused = core.KnownRunning, j.resting
 	}
 	r.m.tell(st)
 }
@@ -300,7 +313,7 @@ func (r *robot) restart(why string) {
 	r.hangUp()
 	r.instance++
 	for _, res := range slices.Sorted(maps.Keys(r.motion)) {
-		if j := r.motion[res]; j != nil && (res == "vital" || r.m.whim(2, r.instance) == 0) {
+		if j := r.motion[res]; j != nil && (res == "vital" || j.resting || r.m.whim(2, r.instance) == 0) {
 			j.stops = true
 			r.finish(j, core.OutcomeCancelled)
 		}
@@ -318,7 +331,7 @@ func (r *robot) forget() {
 			r.m.hit(ServiceForgets, r.m.T+1, r.m.settled(j))
 			r.m.note("robot forgets %s", id)
 			delete(r.known, id)
-			if len(r.uses(j.call)) == 0 || r.motion["vital"] == j {
+			if len(r.uses(j.call)) == 0 || r.motion["vital"] == j || j.resting {
 				j.stops = true
 				r.finish(j, core.OutcomeCancelled) // what no sensor can see ends with being forgotten
 			}

@@ -73,6 +73,9 @@ var deeds = []struct {
 	{LinkDown, 1, func(m *home, d dice, _ string) { m.cloud.cutOff(d) }},
 	{CancelPlan, 2, func(m *home, d dice, name string) { m.cloud.cancel(d, name) }},
 	{Revision, 2, func(m *home, d dice, name string) { m.cloud.revise(d, name) }},
+	{Held, 2, func(m *home, d dice, name string) { m.cloud.pause(d, name) }},
+	{HeldByButton, 1, func(m *home, d dice, _ string) { m.robot.buttons(d) }},
+	{PausedByItself, 2, func(m *home, d dice, _ string) { m.robot.ownPause(d) }},
 	{Button, 1, func(m *home, d dice, _ string) {
 		if m.up && d.oneIn(3) {
 			m.hit(Button, m.T+60_000, nil)
