@@ -181,9 +181,19 @@ func (w *work) refused(ev Refused) {
 	w.reply(ev.Head, ev.Answer, "")
 }
 
+// recall gives a message what this very batch has answered to its key: the id memory could not know that when it came in.
+func (w *work) recall(h *Head, key string) {
+	for i := range w.ch.Remember {
+		if r := &w.ch.Remember[i]; h.Before == nil && r.Key == key {
+			h.Before, h.HashThen = &r.Answer, r.Hash
+		}
+	}
+}
+
 // controlReceived takes a wish: cancel, kill, pause or resume, of a step, of a workflow or of all.
 func (w *work) controlReceived(ev ControlReceived) {
 	key := "control:" + string(ev.Msg)
+	w.recall(&ev.Head, key)
 	ans := Answer{Ref: ev.Msg}
 	slot := ev.Scope + ":" + ev.Target
 	switch {
@@ -324,6 +334,7 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 
 // stepResult takes the outcome of a cloud step.
 func (w *work) stepResult(ev StepResult) {
+	w.recall(&ev.Head, "step_result:"+string(ev.Task))
 	ans := Answer{Ref: ev.Msg}
 	if ev.Before != nil {
 		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {

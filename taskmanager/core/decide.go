@@ -25,6 +25,7 @@ type Usage struct {
 // decisionReceived takes an answer, or refuses it. A refused answer spends nothing and leaves the question open, so it is not
 // remembered: the same key may still bring one that is accepted.
 func (w *work) decisionReceived(ev DecisionReceived) {
+	w.recall(&ev.Head, "decision:"+string(ev.Escalation))
 	ans := Answer{Ref: ev.Msg}
 	if ev.Before != nil {
 		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {

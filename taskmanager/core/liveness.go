@@ -142,7 +142,7 @@ func (a *auditor) step(wf *Workflow, i int) (lacks string) {
 // on after its step is proven is asked for when somebody needs what it holds.
 func (a *auditor) attempt(wf *Workflow, at *Attempt) bool {
 	st := &wf.Steps[at.Step]
-	return at.next != 0 || st.Task == at.Task && !st.State.Terminal() || (at.State == Live || at.State == Calling) && !a.wanted(at)
+	return at.next != 0 || at.pauseNext != 0 || st.Task == at.Task && !st.State.Terminal() || (at.State == Live || at.State == Calling) && !a.wanted(at)
 }
 
 // wanted says whether a queued step waits for what the attempt holds.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"deviceagent/taskmanager/core/catalog"
@@ -68,6 +69,7 @@ func (w *work) halt(wf *Workflow, i int, a *Attempt) {
 	case wf.facts(i).Pause:
 		w.pausing(wf, a, PauseAsked)
 		w.ch.Now = append(w.ch.Now, Pause{Task: a.Task, Service: a.Service})
+		w.ch.Outputs = slices.DeleteFunc(w.ch.Outputs, func(o Output) bool { r, ok := o.(Resume); return ok && r.Task == a.Task }) // of this very batch: it would come behind
 	case wf.Plan.Steps[i].MovesBody:
 		w.stopForHold(wf, i, a, "its operation cannot pause")
 	}
@@ -140,6 +142,10 @@ func (w *work) askPaused(wf *Workflow, a *Attempt) {
 func (w *work) pauseDue(wf *Workflow, a *Attempt) {
 	i := a.Step
 	if a.State != Live || wf.Steps[i].Task != a.Task {
+		return
+	}
+	if wf.Steps[i].State.Terminal() {
+		w.freed = true // who waits for what it keeps may have it now
 		return
 	}
 	switch a.Pausing {
@@ -243,6 +249,19 @@ func (w *work) pauseTold(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	}
 }
 
+// restsStill takes what an executor says of a task whose step has ended: that it is paused. However still what it uses stands, it may
+// go on at any moment, so rest alone is not its end.
+func (w *work) restsStill(wf *Workflow, a *Attempt, paused bool) {
+	if wf.Steps[a.Step].State.active() && wf.Steps[a.Step].Task == a.Task || a.State != Live || paused == (a.Pausing == PauseConfirmed) {
+		return
+	}
+	a.Pausing, a.PauseAt, a.pauseNext, a.dirty = PauseNone, 0, 0, true
+	w.freed = true // whoever waits for what it holds asks for it in another way now
+	if paused {
+		a.Pausing, a.PauseAt = PauseConfirmed, w.now.Boot
+	}
+}
+
 // ownHold is the hold of a robot that pauses a task by itself: it goes on by its own word, or when anybody lets it.
 func (w *work) ownHold(wf *Workflow, a *Attempt) Hold {
 	return Hold{Kind: HeldByPUI, Scope: HoldWorkflow, Target: string(wf.Plan.Workflow), Cause: causeExecutor, Resume: ResumeAsk, By: string(a.Service),
@@ -341,6 +360,12 @@ func (w *work) stopForHold(wf *Workflow, i int, a *Attempt, why string) {
 
 // stoppedForHold: the end of a task that was stopped because of a hold is confirmed.
 func (w *work) stoppedForHold(wf *Workflow, i int) {
+	if st := &wf.Steps[i]; wf.Cancel != ReasonNone || st.Wish != ReasonNone { // somebody wanted it to end before it was held
+		w.move(wf, i, Cancelled, orReason(st.Wish, wf.Cancel))
+		st.Stop = confirmed
+		w.ch.Must = true
+		return
+	}
 	if wf.facts(i).Redo == catalog.RedoNever {
 		w.fail(wf, i, Failed, ReasonStoppedByHold)
 		return
@@ -379,7 +404,11 @@ func (w *work) wanted(task TaskID) bool {
 	}
 	wf, a := w.attempt(task)
 	if w.now.Boot >= until {
-		w.stopForHold(wf, a.Step, a, "others need what it uses")
+		if wf.Steps[a.Step].State.active() {
+			w.stopForHold(wf, a.Step, a, "others need what it uses")
+		} else {
+			w.stop(wf, a)
+		}
 		return true
 	}
 	a.pauseNext = until

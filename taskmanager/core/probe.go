@@ -106,6 +106,10 @@ func (w *work) taskStatus(ev TaskStatus) {
 		anew := a.State != Live
 		w.adopt(wf, i, a, ev.Instance)
 		w.pauseTold(wf, i, a, ev)
+		w.restsStill(wf, a, ev.Paused)
+		if ev.Paused && a.State == Stopping && a.StopCalls >= maxStops && wf.facts(i).Cancel {
+			w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: wf.Plan.Steps[i].Method}) // it would rest like that for ever
+		}
 		w.steerAnew(wf, i, a, anew)
 	case KnownEnded:
 		w.recovered(wf, a, ev)
@@ -168,6 +172,9 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	}
 	if ev.Sealed && !a.Sealed {
 		a.Sealed, a.dirty = true, true
+	}
+	if a.Pausing != PauseNone && !a.PauseTaken {
+		a.PauseTaken, a.dirty = true, true // nobody is there who could let it go on
 	}
 	waits := st.Task == a.Task && st.State.active()
 	switch {

@@ -80,3 +80,63 @@ func TestAStopIsNotProvenByAnOlderEnd(t *testing.T) {
 		t.Fatalf("the stop is %s, what it stopped says so", st.State)
 	}
 }
+
+// TestARestingTaskIsNotOver: a task whose step is proven goes on, and its robot pauses it by itself. Its cleaner stands still, and may go on
+// at any moment: nobody else gets it before the task was stopped.
+func TestARestingTaskIsNotOver(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","params":{"mode":"fixed","duration_min":5}}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.event("cleaning.started", task, nil)
+	if st := r.step("step_1"); st.State != core.Completed {
+		t.Fatalf("it is %s", st.State)
+	}
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: "run-1"})
+	r.offer("wf_2", "pl_2", `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","params":{"mode":"fixed","duration_min":1}}]`)
+	stopped := false
+	for range 140 {
+		r.pass(500)
+		r.read("cleaning.is_running", false)
+		if st := r.s.Workflows["wf_2"].Steps[0]; !stopped && st.State != core.Queued {
+			t.Fatalf("the second is %s while the first may go on", st.State)
+		}
+		for _, out := range r.log {
+			if s, ok := out.(core.Stop); ok && s.Task == task && !stopped {
+				stopped = true
+				r.pass(3_500)
+				r.read("cleaning.is_running", false)
+				if st := r.s.Workflows["wf_2"].Steps[0]; st.State != core.Queued {
+					t.Fatalf("the second is %s, and nothing has said that the first was stopped", st.State)
+				}
+				r.do(core.StopAnswered{Task: task, Accepted: true})
+			}
+		}
+	}
+	if st := r.s.Workflows["wf_2"].Steps[0]; !stopped || st.State != core.Dispatching && st.State != core.OutcomeUnknown {
+		t.Fatalf("a paused task keeps what it uses for a minute, then it is stopped (%v) and others have it; the second is %s", stopped, st.State)
+	}
+}
+
+// TestAHoldRequeuesNothingThatWasCancelled: a cancelled step whose stop was refused runs on; the end of its task ends it, whoever else
+// stopped it meanwhile. Queued again it would stay so for ever.
+func TestAHoldRequeuesNothingThatWasCancelled(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear","params":{"mode":"fixed","duration_min":5},"required_effects":["air_cleaning_completed"]}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.do(core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonCancelRefused})
+	if st := r.step("step_1"); st.State != core.Running {
+		t.Fatalf("it is %s after its stop was refused", st.State)
+	}
+	r.do(core.Observed{Event: "pui.paused", Source: "home"})
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Refused: true})
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+	if st := r.step("step_1"); st.State != core.Cancelled {
+		t.Fatalf("it is %s (%s)", st.State, st.Reason)
+	}
+	if stuck := core.Audit(r.s, r.now); len(stuck) > 0 {
+		t.Fatalf("nothing can move %v", stuck)
+	}
+}

@@ -28,7 +28,9 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 	}
 	spec := &wf.Plan.Steps[a.Step]
 	a.State, a.dirty, w.touched = Stopping, true, true
-	a.StopCalls++
+	if a.StopCalls++; a.StopCalls == 1 {
+		a.PauseTaken = false // that was said to a pause
+	}
 	a.StopAt, a.StopSeq = w.now.Boot, w.seq
 	a.next = w.now.Boot + Instant(w.stopMS(spec))
 	if spec.Op.Cancel {
@@ -78,6 +80,9 @@ func (w *work) stopAnswered(ev StopAnswered) {
 		return
 	}
 	w.touched = true
+	if a.Pausing != PauseNone && ev.Accepted && !a.PauseTaken {
+		a.PauseTaken, a.dirty = true, true
+	}
 	if !ev.Refused {
 		w.readRest(wf, a)
 		return
@@ -120,7 +125,8 @@ func (w *work) tryRest(r ref) {
 	a := &wf.Attempts[r.at]
 	st := &wf.Steps[a.Step]
 	waits := st.Task == a.Task && st.State.active()
-	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || w.onItsWay(wf, a) {
+	paused := a.Pausing != PauseNone && !a.PauseTaken // it may rest only for a while: its executor has not said yes to a stop
+	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || paused || w.onItsWay(wf, a) {
 		return
 	}
 	after, since := a.StopSeq, a.StopAt

@@ -12,7 +12,8 @@ import (
 type cloud struct {
 	m       *home
 	down    bool       // the link
-	waiting []delivery // the broker keeps them
+	waiting []delivery // the broker keeps them, in order
+	busy    bool       // one is on its way into the agent
 	letters map[core.MessageID]*letter
 	plans   []core.PlanSubmitted
 	rows    []core.Message // the agent's outbox, as this process knows it
@@ -120,22 +121,39 @@ func (c *cloud) arrive(l *letter, ev core.Event, after int64) {
 }
 
 func (c *cloud) deliver(x delivery) {
-	if !c.m.open || c.down {
-		c.waiting = append(c.waiting, x)
+	c.waiting = append(c.waiting, x)
+	c.pump()
+}
+
+// pump hands the next message over. The link takes one at a time, and the next when that is durable.
+func (c *cloud) pump() {
+	if c.busy || c.down || !c.m.open || len(c.waiting) == 0 {
 		return
 	}
+	x := c.waiting[0]
+	c.waiting, c.busy = c.waiting[1:], true
 	c.m.put(item{c.m.disk.recall(x.ev), x.l})
 }
 
-// notTaken: the device did not take a message, so the broker has it still.
+// taken: a message is durable.
+func (c *cloud) taken() {
+	c.busy = false
+	c.m.at(1, c.pump)
+}
+
+// notTaken: the device did not take a message, so the broker has it still, before all that came later.
 func (c *cloud) notTaken(it item) {
-	x := delivery{it.msg, it.ev}
-	c.m.at(2_000, func() { c.deliver(x) })
+	c.waiting = slices.Insert(c.waiting, 0, delivery{it.msg, it.ev})
+	c.m.at(2_000, func() {
+		c.busy = false
+		c.pump()
+	})
 }
 
 // reconnected: a new session brings what the broker kept, and all that has no receipt goes up again.
 func (c *cloud) reconnected() {
 	c.rows = slices.Clone(c.m.disk.outbox)
+	c.busy = false
 	c.flush()
 }
 
@@ -143,10 +161,7 @@ func (c *cloud) flush() {
 	if c.down || !c.m.open {
 		return
 	}
-	for _, x := range c.waiting {
-		c.arrive(x.l, x.ev, 50)
-	}
-	c.waiting = nil
+	c.m.at(50, c.pump)
 	for _, x := range c.rows {
 		c.send(x)
 	}

@@ -40,6 +40,9 @@ type judge struct {
 	again      map[stepRef]map[core.EscalationID]bool // tries that decisions added
 	service    bool                                   // the agent was told that the robot's service is there
 	foreign    bool                                   // something else was said to use the wheels
+	seen       map[core.MessageID]bool                // what was accepted: it counts once
+	restKnown  map[core.TaskID]bool                   // the agent was told that it rests, or has asked for that
+	stopAsked  map[core.TaskID]bool
 	holds      map[holdKey]bool
 	pausedOnce map[core.WorkflowID]bool // the robot paused a task of it by itself
 }
@@ -57,7 +60,7 @@ func newJudge(m *home) *judge {
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
 		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{},
-		holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
+		seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
 }
 
 // nameOf names a dispatch by its step and number: that stays the same where other decisions are left out.
@@ -119,8 +122,11 @@ func (j *judge) durable(w *write) {
 	for i, it := range batch {
 		switch ev := it.ev.(type) {
 		case core.ControlReceived:
-			j.wish(ev, c.Answers[i])
-			j.heldNow(ev, c.Answers[i])
+			if !j.seen[ev.Msg] {
+				j.wish(ev, c.Answers[i])
+				j.heldNow(ev, c.Answers[i])
+				j.seen[ev.Msg] = c.Answers[i].Accepted
+			}
 		case core.PlanSubmitted:
 			if c.Answers[i].Accepted && ev.Before == nil {
 				j.superseded(ev.Plan.Workflow)
@@ -134,13 +140,16 @@ func (j *judge) durable(w *write) {
 			j.ends(ev)
 		case core.TaskStatus:
 			if at, ok := j.owner[ev.Task]; ok && ev.Paused {
-				j.pausedOnce[at.wf] = true
+				j.pausedOnce[at.wf], j.restKnown[ev.Task] = true, true
 			}
 			if ev.Known == core.KnownEnded && ev.Ended != nil {
 				j.ends(*ev.Ended)
 			}
 		case core.DecisionReceived:
-			j.decision(ev, c.Answers[i])
+			if !j.seen[core.MessageID(ev.Escalation)] {
+				j.decision(ev, c.Answers[i])
+				j.seen[core.MessageID(ev.Escalation)] = c.Answers[i].Accepted
+			}
 		case core.Observed:
 			j.buttonHeld(ev)
 			if ev.Event == "external_start" || ev.Event == "external_stop" {
@@ -225,7 +234,7 @@ func (j *judge) ends(ev core.TaskEnded) {
 		return
 	}
 	j.saysEnd[ev.Task] = true
-	j.saysFailed[ev.Task] = ev.Outcome == core.OutcomeFailed && !j.told[at].Terminal()
+	j.saysFailed[ev.Task] = ev.Outcome == core.OutcomeFailed && !j.told[at].Terminal() && !j.stopAsked[ev.Task] // who was stopped has not failed
 }
 
 func (j *judge) cloudSays(task core.TaskID, done bool) { j.cloudDone[task] = done }
@@ -264,6 +273,12 @@ func (j *judge) moved(mv core.Move, decided int64) {
 // output sees what leaves.
 func (j *judge) output(out core.Output) {
 	m := j.m
+	if s, ok := out.(core.Stop); ok {
+		j.stopAsked[s.Task] = true
+	}
+	if p, ok := out.(core.Pause); ok {
+		j.restKnown[p.Task] = true
+	}
 	if r, ok := out.(core.Resume); ok {
 		if who := j.holder(j.owner[r.Task]); who != "" {
 			m.failf("held: %s is told to go on, and %s holds it", j.nameOf(r.Task), who)

@@ -34,7 +34,13 @@ func (r *robot) begin(j *job, answer bool) {
 	}
 	r.log[j.task], r.known[j.task] = j, j
 	for _, res := range r.uses(j.call) {
-		if other := r.motion[res]; other != nil && other.task != "" {
+		other := r.motion[res]
+		if other != nil && other.resting && !m.judge.restKnown[other.task] { // it rests, nobody could know that, and its robot lets it go for this one
+			other.stops = true
+			r.finish(other, core.OutcomeCancelled)
+			other = nil
+		}
+		if other != nil && other.task != "" {
 			m.failf("overlap: %s of %s begins on %s while %s of %s still uses it", j.call.Method, j.task, res, other.call.Method, other.task)
 		}
 		r.motion[res] = j

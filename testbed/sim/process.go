@@ -81,6 +81,11 @@ func (m *home) committed(w *write) {
 	urgent := map[core.TaskID]bool{}
 	m.adopt(w)
 	m.recorded(true)
+	for _, it := range w.batch {
+		if it.msg != nil {
+			m.cloud.taken()
+		}
+	}
 	if m.whim(4, 2) == 0 {
 		m.disk.same(m)
 	}

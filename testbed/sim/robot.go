@@ -286,6 +286,9 @@ func (r *robot) stop(o core.Stop, d dice) {
 		return
 	}
 	bad := d.IntN(10)
+	if j.resting {
+		bad = 9 // who rests and says that it stops has nothing to ignore
+	}
 	if name := fmt.Sprintf("stopping %s.%d", j.fate.name, r.asked[o.Task]); bad < 2 && !m.happens(name) {
 		bad = 9
 	}
@@ -384,8 +387,11 @@ func (r *robot) confuse(task core.TaskID, d dice) {
 func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 	m := r.m
 	j, heard := r.log[task], m.judge.saysEnd[task]
-	says := []core.Event{core.TaskProgress{Task: task, Percent: 40}, core.TaskStatus{Task: task, Known: core.KnownNoAnswer}, core.StopAnswered{Task: task, Accepted: true},
-		core.TaskProgress{Task: task, Percent: 60}, core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonCancelRefused}}
+	says := []core.Event{core.TaskProgress{Task: task, Percent: 40}, core.TaskStatus{Task: task, Known: core.KnownNoAnswer}, core.TaskProgress{Task: task, Percent: 60},
+		core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonCancelRefused}}
+	if j == nil || !j.resting { // of what rests nobody could see that it was not stopped
+		says = append(says, core.StopAnswered{Task: task, Accepted: true})
+	}
 	never, runs := core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: r.name()}, core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: r.name()}
 	if j == nil {
 		return append(says, never) // it has not come, and will be refused if it does
