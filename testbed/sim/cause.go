@@ -130,10 +130,11 @@ func (j *judge) heldBy(at stepRef, spec *core.StepSpec) (kinds []string) {
 	if j.foreign && slices.Contains(spec.Resources, "base") {
 		kinds = append(kinds, "resource")
 	}
-	for o, state := range j.told {
-		if o != at && state == core.Queued && !slices.Contains(kinds, "resource") {
-			if other := j.spec(o); other != nil && common(other.Resources, spec.Resources) {
-				kinds = append(kinds, "resource") // its place is kept
+	for id, p := range j.plans {
+		for k := range p.Steps {
+			o := stepRef{id, p.Steps[k].ID}
+			if state := j.told[o]; o != at && (state == core.Queued || state == "") && common(p.Steps[k].Resources, spec.Resources) && !slices.Contains(kinds, "resource") {
+				kinds = append(kinds, "resource") // its place is kept; of some nobody was told anything since the start
 			}
 		}
 	}

@@ -78,6 +78,15 @@ func (c *coverage) events(m *home, now core.Now, evs []core.Event) {
 	switch ev := evs[0].(type) {
 	case core.ExecutorDown:
 		c.every(m, "service gone")
+	case core.Observed:
+		switch task, on := stimulus(m, ev); {
+		case ev.Event == "pui.paused" || ev.Event == "pui.takeover":
+			c.every(m, "hold")
+		case ev.Event == "pui.resumed" || ev.Event == "pui.released":
+			c.every(m, "let go")
+		case on != "":
+			c.about(m, task, on)
+		}
 	case core.Started:
 		c.every(m, "restart")
 	case core.ControlReceived:
@@ -98,11 +107,12 @@ func (c *coverage) every(m *home, on core.Stimulus) {
 }
 
 func (c *coverage) cancelled(m *home, ev core.ControlReceived) {
+	on := map[string]core.Stimulus{"cancel": "cancel", "kill": "cancel", "pause": "hold", "resume": "let go"}[ev.Verb]
 	for id, wf := range m.s.Workflows {
 		for i := range wf.Steps {
 			switch {
 			case ev.Scope == "all", ev.Scope == "workflow" && string(id) == ev.Target, ev.Scope == "step" && ev.Target == string(id)+"/"+string(wf.Steps[i].ID):
-				c.hit(wf.Steps[i].State, "cancel")
+				c.hit(wf.Steps[i].State, on)
 			}
 		}
 	}
@@ -152,6 +162,10 @@ func stimulus(m *home, ev core.Event) (core.TaskID, core.Stimulus) {
 		}
 	case core.TaskStatus:
 		switch {
+		case ev.Known == core.KnownRunning && ev.Paused:
+			return ev.Task, "says paused"
+		case ev.Known == core.KnownRunning && ev.Resumed:
+			return ev.Task, "says goes on"
 		case ev.Known == core.KnownRunning:
 			return ev.Task, "query: runs"
 		case ev.Known == core.KnownNot:
@@ -162,6 +176,9 @@ func stimulus(m *home, ev core.Event) (core.TaskID, core.Stimulus) {
 			return ev.Task, ended(ev.Ended.Outcome)
 		}
 	case core.StopAnswered:
+		if ev.To != "" {
+			return "", ""
+		}
 		if ev.Refused {
 			return ev.Task, "stop refused"
 		}
@@ -197,7 +214,7 @@ func worth(m *home, ev core.Observed) core.Stimulus {
 
 // aboutTasks are the stimuli that name a task.
 var aboutTasks = []core.Stimulus{"accepted", "refused", "call lost", "not sent", "progress", "says done", "says failed", "says cancelled", "proof", "opposite",
-	"query: runs", "query: never ran", "query: no answer", "stop accepted", "stop refused"}
+	"query: runs", "query: never ran", "query: no answer", "stop accepted", "stop refused", "says paused", "says goes on"}
 
 // unreachable says which stimuli cannot meet a step in a state, and why. All other pairs are reachable, and a full run has to hit them.
 var unreachable = map[core.StepState]struct {
@@ -219,7 +236,6 @@ var unreachable = map[core.StepState]struct {
 var unmade = map[[2]core.StepState]string{
 	{core.Dispatching, core.TimedOut}:    "an unanswered call becomes unknown first",
 	{core.Dispatching, core.Cancelled}:   "its task holds something, so it is cancelling first",
-	{core.Running, core.Cancelled}:       "its task holds something, so it is cancelling first",
 	{core.Verifying, core.Cancelling}:    "its task has ended, so it is cancelled at once",
 	{core.OutcomeUnknown, core.TimedOut}: "what was never known fails with that reason",
 }
@@ -256,4 +272,21 @@ func (c *coverage) Made() (hit, all int, missing []string) {
 		}
 	}
 	return hit, all, missing
+}
+
+// Surprises names what was seen although the lists say that it cannot be.
+func (c *coverage) Surprises() (out []string) {
+	for _, s := range core.StepStates {
+		for _, on := range unreachable[s].on {
+			if c.Cells[s][on] > 0 {
+				out = append(out, fmt.Sprintf("%s / %s", s, on))
+			}
+		}
+		for _, to := range core.Moves(s) {
+			if unmade[[2]core.StepState{s, to}] != "" && c.Moves[s][to] > 0 {
+				out = append(out, fmt.Sprintf("%s → %s", s, to))
+			}
+		}
+	}
+	return out
 }

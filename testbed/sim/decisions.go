@@ -137,7 +137,7 @@ func (c *cloud) revise(d dice, name string) {
 	switch {
 	case c.over[wf] || m.judge.cancelled[wf]:
 		f = RevisionLate
-	case d.oneIn(4):
+	case d.oneIn(3):
 		f = RevisionOutdated
 		ev.Plan.Revision = max(0, ev.Plan.Revision-2)
 	}

@@ -66,23 +66,24 @@ func (r *robot) press(what string) {
 	r.m.tell(core.Observed{Event: catalog.EventName(what), Source: "home"})
 }
 
-// letAllGo ends every hold that stands, as people would in the end.
+// letAllGo ends every hold that stands, as people would in the end: twice, for a wish may still be on its way.
 func (m *home) letAllGo() {
-	for i, k := range slices.SortedFunc(maps.Keys(m.judge.holds), func(a, b holdKey) int { return cmp.Compare(a.kind+a.scope+a.what, b.kind+b.scope+b.what) }) {
-		if k.kind != "pui" {
-			m.cloud.control("resume", k, fmt.Sprintf("at the end %d", i))
-		}
-	}
-	m.at(120_000, func() {
+	round := func(n int) {
 		m.robot.press("pui.resumed")
 		m.robot.press("pui.released")
-		for _, id := range m.s.Open() { // what the robot paused by itself, and a hold that nobody lived to tell of
-			for _, kind := range []string{"cloud", "app", "voice"} {
-				m.cloud.control("resume", holdKey{kind, "workflow", string(id)}, fmt.Sprintf("at last %s %s", kind, id))
-				m.cloud.control("resume", holdKey{kind, "all", ""}, fmt.Sprintf("at last %s all %s", kind, id))
+		all := maps.Clone(m.judge.holds)
+		for _, id := range m.s.Open() { // what the robot paused by itself goes on by anybody's word
+			all[holdKey{"cloud", "workflow", string(id)}] = true
+		}
+		for i, k := range slices.SortedFunc(maps.Keys(all), func(a, b holdKey) int { return cmp.Compare(a.kind+a.scope+a.what, b.kind+b.scope+b.what) }) {
+			if k.kind != "pui" {
+				m.cloud.control("resume", k, fmt.Sprintf("at the end %d.%d", n, i))
 			}
 		}
-	})
+	}
+	round(0)
+	m.at(120_000, func() { round(1) })
+	m.at(600_000, func() { round(2) })
 }
 
 // heldNow takes what a control did to the holders.
@@ -139,7 +140,7 @@ func (r *robot) pause(o core.Pause) {
 	r.asked[o.Task]++
 	name := fmt.Sprintf("pause %s.%d", j.fate.name, r.asked[o.Task])
 	d := m.stream(name)
-	bad := d.IntN(12)
+	bad := d.IntN(7)
 	if bad < 3 && !m.happens(name) {
 		bad = 11
 	}
@@ -186,7 +187,7 @@ func (r *robot) resume(o core.Resume) {
 	r.asked[o.Task]++
 	name := fmt.Sprintf("resume %s.%d", j.fate.name, r.asked[o.Task])
 	d := m.stream(name)
-	bad := d.IntN(10)
+	bad := d.IntN(5)
 	if bad < 2 && !m.happens(name) {
 		bad = 9
 	}

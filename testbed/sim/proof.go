@@ -53,7 +53,7 @@ func (j *judge) proven(at stepRef, task core.TaskID, spec *core.StepSpec) {
 		}
 	case "stopMovement", "stopCleaning":
 		res := spec.Stops[0]
-		if o := m.robot.motion[res]; o != nil && d.effect == 0 && o.began != 0 && o.began < j.sentAt[task] {
+		if o := m.robot.motion[res]; o != nil && !o.resting && d.effect == 0 && o.began != 0 && o.began < j.sentAt[task] {
 			false_("%s, and %s still runs on %s", at, o.task, res)
 		}
 	}

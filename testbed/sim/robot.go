@@ -79,8 +79,10 @@ func (m *home) fateOf(o core.Dispatch) fate {
 	f := fate{dice: d, name: name, after: d.between(5, 100), long: d.between(0, 1_000)}
 	if i := d.IntN(40); i < len(calls) {
 		f.call = calls[i]
+	} else if o.Method == "setMoveTo" && i < len(calls)+2 {
+		f.call = LiesRoom
 	}
-	f.fails, f.hangs, f.passing, f.twice = d.oneIn(14), d.oneIn(40), d.coin(), d.oneIn(20)
+	f.fails, f.hangs, f.passing, f.twice = d.oneIn(14), d.oneIn(20), d.coin(), d.oneIn(20)
 	f.mute, f.lost, f.again, f.late, f.afterEnd = d.oneIn(12), d.oneIn(20), d.oneIn(16), d.oneIn(20), d.oneIn(24)
 	f.noRecord, f.noEnd, f.endTwice, f.opposite = d.oneIn(4), d.oneIn(16), d.oneIn(20), d.oneIn(24)
 	if (f.call != "" || f.fails || f.hangs || f.twice) && !m.happens("call "+name) {
@@ -218,7 +220,7 @@ func (r *robot) dispatch(o core.Dispatch, hang int64, alive func(func()) func())
 	j := &job{task: o.Task, call: o, fate: f, room: o.Params["position"]}
 	after := hang + f.after
 	if f.call == LiesRoom && o.Method != "setMoveTo" {
-		f.call = ""
+		f.call = LiesDone
 	}
 	if f.call != "" {
 		m.hit(f.call, m.T+1, m.settled(j))
@@ -285,7 +287,7 @@ func (r *robot) stop(o core.Stop, d dice) {
 		m.tell(core.StopAnswered{Task: o.Task, Refused: true, Reason: "task_unknown"})
 		return
 	}
-	bad := d.IntN(10)
+	bad := d.IntN(6)
 	if j.resting {
 		bad = 9 // who rests and says that it stops has nothing to ignore
 	}
@@ -325,7 +327,7 @@ func (r *robot) restart(why string) {
 }
 
 // forget loses a task that was accepted, without a restart.
-func (r *robot) forget() {
+func (r *robot) forget() bool {
 	for _, id := range slices.Sorted(maps.Keys(r.known)) {
 		j := r.known[id]
 		// Who forgets what it has just said yes to breaks its word: "volatile" means that it knows its tasks as long as it lives. What
@@ -338,9 +340,10 @@ func (r *robot) forget() {
 				j.stops = true
 				r.finish(j, core.OutcomeCancelled) // what no sensor can see ends with being forgotten
 			}
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // hangUp breaks the line to the agent; callIn makes a new one.
@@ -392,6 +395,7 @@ func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 	if j == nil || !j.resting { // of what rests nobody could see that it was not stopped
 		says = append(says, core.StopAnswered{Task: task, Accepted: true})
 	}
+	paused, goesOn := core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: r.name()}, core.TaskStatus{Task: task, Known: core.KnownRunning, Resumed: true, Instance: r.name()}
 	never, runs := core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: r.name()}, core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: r.name()}
 	if j == nil {
 		return append(says, never) // it has not come, and will be refused if it does
@@ -403,11 +407,13 @@ func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 		says = append(says, core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused}, core.TaskAnswered{Task: task, Unknown: true},
 			core.TaskAnswered{Task: task, NotSent: true, Reason: core.ReasonExecutorBusy}, core.TaskAnswered{Task: task, Accepted: true, Instance: r.name()})
 	}
-	if !j.over {
-		return append(says, runs)
+	if !j.over && j.resting {
+		return append(says, paused)
+	} else if !j.over {
+		return append(says, runs, goesOn)
 	}
 	if heard {
-		says = append(says, runs, never, core.TaskEnded{Task: task, Outcome: core.OutcomeDone}, core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "robot_fault"},
+		says = append(says, runs, never, paused, goesOn, core.TaskEnded{Task: task, Outcome: core.OutcomeDone}, core.TaskEnded{Task: task, Outcome: core.OutcomeFailed, Reason: "robot_fault"},
 			core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
 		if j.event != nil {
 			says = append(says, *j.event)

@@ -16,7 +16,7 @@ var deeds = []struct {
 }{
 	{CutBeforeCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutBeforeCommit) }},
 	{CutAfterCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAfterCommit) }},
-	{CutAmongOutputs, 2, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
+	{CutAmongOutputs, 4, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
 	{DiskErrorWritten, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskErrorWritten) }},
 	{DiskSlow, 3, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskSlow) }},
 	{CutAnytime, 2, func(m *home, _ dice, _ string) {
@@ -58,7 +58,9 @@ var deeds = []struct {
 		m.robot.hangs = max(m.robot.hangs, m.T+d.between(1_000, 30_000))
 		m.hit(ServiceHangs, m.robot.hangs, nil)
 	}},
-	{ServiceForgets, 1, func(m *home, _ dice, _ string) { m.robot.forget() }},
+	{ServiceForgets, 1, func(m *home, _ dice, _ string) {
+		m.when(func() bool { return m.robot.forget() }, 80, func() {})
+	}},
 	{ReadingGone, 1, func(m *home, d dice, _ string) {
 		m.robot.blind = max(m.robot.blind, m.T+d.between(1_000, 40_000))
 		m.hit(ReadingGone, m.robot.blind, nil)
@@ -71,17 +73,36 @@ var deeds = []struct {
 	{Foreign, 3, func(m *home, d dice, name string) { m.robot.foreign(d, name) }},
 	{Confused, 4, func(m *home, d dice, _ string) { m.robot.confused(d) }},
 	{LinkDown, 1, func(m *home, d dice, _ string) { m.cloud.cutOff(d) }},
-	{CancelPlan, 2, func(m *home, d dice, name string) { m.cloud.cancel(d, name) }},
+	{CancelPlan, 3, func(m *home, d dice, name string) { m.cloud.cancel(d, name) }},
 	{Revision, 2, func(m *home, d dice, name string) { m.cloud.revise(d, name) }},
-	{Held, 2, func(m *home, d dice, name string) { m.cloud.pause(d, name) }},
-	{HeldByButton, 1, func(m *home, d dice, _ string) { m.robot.buttons(d) }},
-	{PausedByItself, 2, func(m *home, d dice, _ string) { m.robot.ownPause(d) }},
+	{Held, 4, func(m *home, d dice, name string) { m.when(m.inMotion, 80, func() { m.cloud.pause(d, name) }) }},
+	{HeldByButton, 2, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.buttons(d) }) }},
+	{PausedByItself, 2, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.ownPause(d) }) }},
 	{Button, 1, func(m *home, d dice, _ string) {
-		if m.up && d.oneIn(3) {
+		if m.open && d.coin() {
 			m.hit(Button, m.T+60_000, nil)
 			m.tell(core.Observed{Event: "pui.cancelled", Source: "home"})
 		}
 	}},
+}
+
+// when does something as soon as a condition holds, within two minutes, or then all the same.
+func (m *home) when(cond func() bool, left int, do func()) {
+	if left == 0 || cond() {
+		do()
+		return
+	}
+	m.at(1_500, func() { m.when(cond, left-1, do) })
+}
+
+// inMotion says that a task of ours moves something that can be paused.
+func (m *home) inMotion() bool {
+	for _, res := range []catalog.ResourceID{"base", "cleaner"} {
+		if j := m.robot.motion[res]; m.open && j != nil && j.task != "" && !j.resting && m.T > j.began+300 {
+			return true
+		}
+	}
+	return false
 }
 
 // script plans what is going to happen in a home.

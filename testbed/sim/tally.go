@@ -109,6 +109,9 @@ func (s *Summary) Lacks() (out []string) {
 	for _, c := range append(cells, moves...) {
 		lacks("never: %s", c)
 	}
+	for _, c := range s.Cover.Surprises() {
+		lacks("%s was seen, and the lists of coverage.go say that it cannot be", c)
+	}
 	return out
 }
 
