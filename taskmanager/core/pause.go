@@ -119,6 +119,7 @@ func (w *work) pauseAnswered(ev StopAnswered) {
 		w.stopForHold(wf, a.Step, a, fmt.Sprintf("%s was refused: %s", ev.To, orReason(ev.Reason, "no reason given")))
 	case ev.Accepted:
 		a.PauseTaken, a.dirty = true, true
+		w.mayGoOn(a, a.MayGoOn || ev.To == ToPause)
 		w.askPaused(wf, a)
 	}
 }
@@ -249,6 +250,13 @@ func (w *work) pauseTold(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	}
 }
 
+// mayGoOn notes whether the rest of a task may be a pause.
+func (w *work) mayGoOn(a *Attempt, may bool) {
+	if a.MayGoOn != may {
+		a.MayGoOn, a.dirty, w.touched = may, true, true
+	}
+}
+
 // restsStill takes what an executor says of a task whose step has ended: that it is paused. However still what it uses stands, it may
 // go on at any moment, so rest alone is not its end.
 func (w *work) restsStill(wf *Workflow, a *Attempt, paused bool) {
@@ -269,6 +277,7 @@ func (w *work) ownHold(wf *Workflow, a *Attempt) Hold {
 }
 
 func (w *work) resumed(wf *Workflow, i int, a *Attempt) {
+	w.mayGoOn(a, false)
 	if wf.Steps[i].State == Paused {
 		w.unpause(wf, i, a)
 	} else {

@@ -105,6 +105,7 @@ func (w *work) taskStatus(ev TaskStatus) {
 	case KnownRunning:
 		anew := a.State != Live
 		w.adopt(wf, i, a, ev.Instance)
+		w.mayGoOn(a, ev.Paused || a.MayGoOn && !ev.Resumed && (a.Pausing != PauseNone || a.State == Stopping))
 		w.pauseTold(wf, i, a, ev)
 		w.restsStill(wf, a, ev.Paused)
 		if ev.Paused && a.State == Stopping && a.StopCalls >= maxStops && wf.facts(i).Cancel {
@@ -173,9 +174,7 @@ func (w *work) notKnown(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	if ev.Sealed && !a.Sealed {
 		a.Sealed, a.dirty = true, true
 	}
-	if a.Pausing != PauseNone && !a.PauseTaken {
-		a.PauseTaken, a.dirty = true, true // nobody is there who could let it go on
-	}
+	w.mayGoOn(a, false) // nobody is there who could let it go on
 	waits := st.Task == a.Task && st.State.active()
 	switch {
 	case sure && ev.Sealed:

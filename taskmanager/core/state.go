@@ -170,6 +170,7 @@ type Attempt struct {
 	PauseSeq   int64      `json:"pause_seq,omitempty"`   // what confirms it must be younger
 	PauseTaken bool       `json:"pause_taken,omitempty"` // the executor accepted the call; that alone is nothing
 	PauseTold  bool       `json:"pause_told,omitempty"`  // it was the executor's word that confirmed the pause
+	MayGoOn    bool       `json:"may_go_on,omitempty"`   // its executor has paused it, or said yes to that, and since then neither to a stop nor to going on: its rest is not its end
 
 	next  Instant // when to stop again, or to look whether it is at rest; memory only
 	dirty bool

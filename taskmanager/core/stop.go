@@ -28,9 +28,7 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 	}
 	spec := &wf.Plan.Steps[a.Step]
 	a.State, a.dirty, w.touched = Stopping, true, true
-	if a.StopCalls++; a.StopCalls == 1 {
-		a.PauseTaken = false // that was said to a pause
-	}
+	a.StopCalls++
 	a.StopAt, a.StopSeq = w.now.Boot, w.seq
 	a.next = w.now.Boot + Instant(w.stopMS(spec))
 	if spec.Op.Cancel {
@@ -80,9 +78,7 @@ func (w *work) stopAnswered(ev StopAnswered) {
 		return
 	}
 	w.touched = true
-	if a.Pausing != PauseNone && ev.Accepted && !a.PauseTaken {
-		a.PauseTaken, a.dirty = true, true
-	}
+	w.mayGoOn(a, a.MayGoOn && !ev.Accepted)
 	if !ev.Refused {
 		w.readRest(wf, a)
 		return
@@ -125,8 +121,7 @@ func (w *work) tryRest(r ref) {
 	a := &wf.Attempts[r.at]
 	st := &wf.Steps[a.Step]
 	waits := st.Task == a.Task && st.State.active()
-	paused := a.Pausing != PauseNone && !a.PauseTaken // it may rest only for a while: its executor has not said yes to a stop
-	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || paused || w.onItsWay(wf, a) {
+	if a.Cloud || len(a.Resources) == 0 || a.State != Stopping && waits || a.MayGoOn || w.onItsWay(wf, a) {
 		return
 	}
 	after, since := a.StopSeq, a.StopAt

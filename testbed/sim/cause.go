@@ -79,7 +79,7 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 		}
 	case core.Running, core.OutcomeUnknown:
 		kinds = []string{"answer", "evidence"}
-		if n := len(j.tries[at]); j.holder(at) != "" || j.pausedOnce[at.wf] || n > 0 && j.restKnown[j.tries[at][n-1]] {
+		if n := len(j.tries[at]); j.holder(at) != "" || j.pausedOnce[at.wf] || n > 0 && j.pauseAsked[j.tries[at][n-1]] {
 			kinds = append(kinds, "hold", "stop", "context")
 		}
 	case core.Paused:

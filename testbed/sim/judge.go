@@ -41,7 +41,8 @@ type judge struct {
 	service    bool                                   // the agent was told that the robot's service is there
 	foreign    bool                                   // something else was said to use the wheels
 	seen       map[core.MessageID]bool                // what was accepted: it counts once
-	restKnown  map[core.TaskID]bool                   // the agent was told that it rests, or has asked for that
+	restKnown  map[core.TaskID]bool                   // the agent was told that it rests, or will
+	pauseAsked map[core.TaskID]bool
 	stopAsked  map[core.TaskID]bool
 	holds      map[holdKey]bool
 	pausedOnce map[core.WorkflowID]bool // the robot paused a task of it by itself
@@ -60,7 +61,7 @@ func newJudge(m *home) *judge {
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
 		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{},
-		seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
+		seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, pauseAsked: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
 }
 
 // nameOf names a dispatch by its step and number: that stays the same where other decisions are left out.
@@ -138,6 +139,10 @@ func (j *judge) durable(w *write) {
 			}
 		case core.TaskEnded:
 			j.ends(ev)
+		case core.StopAnswered:
+			if ev.To == core.ToPause && ev.Accepted {
+				j.restKnown[ev.Task] = true
+			}
 		case core.TaskStatus:
 			if at, ok := j.owner[ev.Task]; ok && ev.Paused {
 				j.pausedOnce[at.wf], j.restKnown[ev.Task] = true, true
@@ -277,7 +282,7 @@ func (j *judge) output(out core.Output) {
 		j.stopAsked[s.Task] = true
 	}
 	if p, ok := out.(core.Pause); ok {
-		j.restKnown[p.Task] = true
+		j.pauseAsked[p.Task] = true
 	}
 	if r, ok := out.(core.Resume); ok {
 		if who := j.holder(j.owner[r.Task]); who != "" {
