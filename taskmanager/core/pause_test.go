@@ -584,3 +584,67 @@ func TestPauseIsUrgent(t *testing.T) {
 	}
 	r.want("step_1", "running")
 }
+
+// A pause that is refused after it has become a stop refuses no stop.
+func TestALateAnswerToAPauseRefusesNoStop(t *testing.T) {
+	r := newRig(t)
+	task := r.moving()
+	r.button("pui.paused")
+	r.pass(4000)
+	r.wantCalls("pause stop")
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Refused: true})
+	r.want("step_1", "running/held")
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+	r.want("step_1", "queued/held")
+}
+
+// What was said of the pause before the task was told to go on does not pause it again.
+func TestALateWordOfThePauseIsOld(t *testing.T) {
+	r := newRig(t)
+	task := r.pausedMove()
+	r.button("pui.resumed")
+	r.do(core.StopAnswered{Task: task, To: core.ToResume, Accepted: true})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: "run-1"})
+	r.wantHolders()
+	r.saysGoesOn(task)
+	r.want("step_1", "running")
+	r.wantCalls("pause resume")
+}
+
+// The hold of another is ended by its name, by who may.
+func TestResumeNamesAHolder(t *testing.T) {
+	r := newRig(t)
+	r.submit(chain)
+	r.control("pause", "app", "workflow", "wf_1")
+	resume := func(by string) core.Answer {
+		head := core.Head{Msg: core.MessageID("r-" + by), Hash: "h", Local: by == ""}
+		return *r.do(core.ControlReceived{Head: head, Verb: "resume", Scope: "workflow", Target: "wf_1", By: by, Holder: core.HeldByApp}).Answers[0]
+	}
+	if ans := resume("planner"); ans.Accepted || ans.Reason != core.ReasonNotYours {
+		t.Errorf("by the cloud: %+v", ans)
+	}
+	r.wantHolders("app:workflow:wf_1")
+	if ans := resume(""); !ans.Accepted || len(ans.Holders) != 0 {
+		t.Errorf("by an operator: %+v", ans)
+	}
+	if ans := resume("voice"); !ans.Accepted { // nobody of that kind holds it: so it is
+		t.Errorf("of nothing: %+v", ans)
+	}
+}
+
+// Paused twice by its service, or asked again, changes nothing; what its step waits for is looked at once a minute and writes nothing.
+func TestPausedIsQuiet(t *testing.T) {
+	r := newRig(t)
+	task := r.pausedMove()
+	if c := r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: "run-1", Source: "home"}); c.Must || len(c.Moves) > 0 {
+		t.Errorf("said twice: %+v", c.Moves)
+	}
+	log := len(r.log)
+	r.pass(600_000)
+	if n := len(r.log) - log; n > 10 {
+		t.Errorf("%d outputs in ten minutes", n)
+	}
+	if r.ch.Must {
+		t.Error("a look at a paused task is written down")
+	}
+}
