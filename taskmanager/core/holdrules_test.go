@@ -69,6 +69,9 @@ func TestHoldsAreToldApart(t *testing.T) {
 	if n := w.release(HeldBySafety, HoldAll, "", "", HeldBySafety); n != 1 || left() != "safety:workflow:wf_1:lifted "+step {
 		t.Fatalf("%d released, left %q", n, left())
 	}
+	if n := w.release(HeldByApp, HoldWorkflow, "wf_1", "", HeldByApp); n != 0 {
+		t.Fatalf("%d holds of a step ended with those of its workflow", n)
+	}
 	if n := w.release(HeldByVoice, HoldStep, "wf_1/step_1", "", HeldByVoice); n != 0 {
 		t.Fatalf("voice released %d of others", n)
 	}
