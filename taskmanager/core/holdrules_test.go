@@ -22,8 +22,8 @@ func TestWhoReleasesWhat(t *testing.T) {
 		resume ResumePolicy
 		by     []HolderKind // beside its own kind and an operator
 	}{
-		{HeldBySafety, ResumeAuto, nil}, {HeldByBattery, ResumeAfter, nil}, {HeldByApp, ResumeNever, nil},
-		{HeldBySafety, ResumeAsk, []HolderKind{HeldByPUI, HeldByVoice, HeldByApp, HeldByCloud}},
+		{HeldByPolicy, ResumeAuto, nil}, {HeldByBattery, ResumeAfter, nil}, {HeldByApp, ResumeNever, nil},
+		{HeldByBattery, ResumeAsk, []HolderKind{HeldByPUI, HeldByVoice, HeldByApp, HeldByCloud}},
 		{HeldByPUI, ResumeAsk, []HolderKind{HeldByVoice, HeldByApp, HeldByCloud}},
 	} {
 		for _, by := range all {
@@ -46,8 +46,8 @@ func TestWhoReleasesWhat(t *testing.T) {
 func TestHoldsAreToldApart(t *testing.T) {
 	w := holding(PriorityUser)
 	for _, h := range []Hold{
-		{Kind: HeldBySafety, Scope: HoldAll, Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldBySafety, Scope: HoldAll, Cause: "fault", Resume: ResumeAsk},
-		{Kind: HeldBySafety, Scope: HoldWorkflow, Target: "wf_1", Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldByApp, Scope: HoldStep, Target: "wf_1/step_1", Resume: ResumeNever},
+		{Kind: HeldByPolicy, Scope: HoldAll, Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldByPolicy, Scope: HoldAll, Cause: "fault", Resume: ResumeAsk},
+		{Kind: HeldByPolicy, Scope: HoldWorkflow, Target: "wf_1", Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldByApp, Scope: HoldStep, Target: "wf_1/step_1", Resume: ResumeNever},
 	} {
 		if !w.hold(h) || !w.hold(h) {
 			t.Fatalf("%s was not taken", h.ID())
@@ -60,13 +60,13 @@ func TestHoldsAreToldApart(t *testing.T) {
 		return ids
 	}
 	const step = "app:step:wf_1/step_1 "
-	if got, want := left(), "safety:all:lifted safety:all:fault safety:workflow:wf_1:lifted "+step; got != want {
+	if got, want := left(), "policy:all:lifted policy:all:fault policy:workflow:wf_1:lifted "+step; got != want {
 		t.Fatalf("held by %q, want %q", got, want)
 	}
-	if n := w.release(HeldBySafety, HoldAll, "", "lifted", HeldBySafety); n != 1 || left() != "safety:all:fault safety:workflow:wf_1:lifted "+step {
+	if n := w.release(HeldByPolicy, HoldAll, "", "lifted", HeldByPolicy); n != 1 || left() != "policy:all:fault policy:workflow:wf_1:lifted "+step {
 		t.Fatalf("%d released, left %q", n, left())
 	}
-	if n := w.release(HeldBySafety, HoldAll, "", "", HeldBySafety); n != 1 || left() != "safety:workflow:wf_1:lifted "+step {
+	if n := w.release(HeldByPolicy, HoldAll, "", "", HeldByPolicy); n != 1 || left() != "policy:workflow:wf_1:lifted "+step {
 		t.Fatalf("%d released, left %q", n, left())
 	}
 	if n := w.release(HeldByApp, HoldWorkflow, "wf_1", "", HeldByApp); n != 0 {
@@ -101,22 +101,6 @@ func TestTimeEndsAHold(t *testing.T) {
 		s = s.With(Reduce(s, Now{Boot: 101, BootID: "b2", Seq: 7}, []Event{Tick{}}))
 		if len(s.Holders()) != 0 {
 			t.Fatalf("%s: %+v", h.ID(), s.Holders())
-		}
-	}
-}
-
-// A plan of safety is what the guards ask for: only people hold it.
-func TestGuardsDoNotHoldASafetyPlan(t *testing.T) {
-	for _, tc := range []struct {
-		p    Priority
-		by   HolderKind
-		held bool
-	}{{PrioritySafety, HeldBySafety, false}, {PrioritySafety, HeldByBattery, false}, {PrioritySafety, HeldByPolicy, false}, {PrioritySafety, HeldByPUI, true},
-		{PriorityUser, HeldByBattery, true}} {
-		w := holding(tc.p)
-		w.hold(Hold{Kind: tc.by, Scope: HoldAll, Resume: ResumeAuto})
-		if got := len(w.holdsOn(w.peek("wf_1"), 0)) > 0; got != tc.held {
-			t.Errorf("%s under %s: held %v", tc.p, tc.by, got)
 		}
 	}
 }
