@@ -214,10 +214,28 @@ func (r *rig) wantWorkflow(state core.WorkflowState) {
 	}
 }
 
-// dispatches lists the dispatched methods with their task ids.
+// ownStop is the workflow of the standing plan stop, which follows by itself from a stop of the body that nobody confirms.
+func (r *rig) ownStop(id core.WorkflowID) bool {
+	wf := r.s.Workflows[id]
+	return wf != nil && wf.Plan.Standing == "stop"
+}
+
+// ownStops are the tasks of those.
+func (r *rig) ownStops() map[core.TaskID]bool {
+	tasks := map[core.TaskID]bool{}
+	for id, wf := range r.s.Workflows {
+		for _, a := range wf.Attempts {
+			tasks[a.Task] = r.ownStop(id)
+		}
+	}
+	return tasks
+}
+
+// dispatches lists the dispatched methods with their task ids, but for those of the standing plan stop.
 func (r *rig) dispatches() (out []core.Dispatch) {
+	own := r.ownStops()
 	for _, o := range r.log {
-		if d, ok := o.(core.Dispatch); ok {
+		if d, ok := o.(core.Dispatch); ok && !own[d.Task] {
 			out = append(out, d)
 		}
 	}
@@ -244,7 +262,7 @@ func count[T core.Output](r *rig) (n int) {
 
 func (r *rig) sent(t core.MessageType) (out []core.Message) {
 	for _, m := range r.out {
-		if m.Type == t {
+		if m.Type == t && !r.ownStop(m.Workflow) {
 			out = append(out, m)
 		}
 	}

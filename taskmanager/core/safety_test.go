@@ -261,3 +261,65 @@ func TestPrioritySafetyGoesOverNoGuard(t *testing.T) {
 		t.Error("driven on an empty battery")
 	}
 }
+
+// A stop of the body that is not confirmed in its time goes another way too: by the catalog's standing plan stop, once.
+func TestAStopThatIsNotConfirmedGoesAnotherWay(t *testing.T) {
+	stops := func(r *rig) (n int) {
+		for _, o := range r.log {
+			if d, ok := o.(core.Dispatch); ok && d.Method == "stopMovement" {
+				n++
+			}
+		}
+		return n
+	}
+	for _, tc := range []struct {
+		name string
+		stop func(r *rig)
+	}{
+		{"a cancel", func(r *rig) { r.do(cancel("wf_1")) }},
+		{"the button", func(r *rig) { r.button("pui.cancelled") }},
+		{"a guard", func(r *rig) { r.do(core.Observed{Event: "safety.stopped", Source: "home"}) }},
+		{"its time is over", func(r *rig) { r.pass(180_000) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			task := r.driving()
+			tc.stop(r)
+			if stops(r) != 0 {
+				t.Fatal("it had its time")
+			}
+			r.read("movement.is_moving", true)
+			r.pass(4_100)
+			if stops(r) != 1 || r.wf("local:safety:1").Plan.Standing != "stop" {
+				t.Fatalf("%d calls of stopMovement", stops(r))
+			}
+			r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+			r.pass(20_000)
+			if stops(r) != 1 {
+				t.Errorf("%d calls of stopMovement", stops(r))
+			}
+		})
+	}
+}
+
+func TestAConfirmedStopNeedsNoOther(t *testing.T) {
+	r := newRig(t)
+	task := r.driving()
+	r.do(cancel("wf_1"))
+	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
+	r.pass(60_000)
+	if n := len(r.s.Workflows); n != 1 {
+		t.Errorf("%d workflows", n)
+	}
+}
+
+// The cancel button is for whatever moves the robot, also where that is no task of ours.
+func TestTheButtonStopsWhatMovesByItself(t *testing.T) {
+	r := newRig(t)
+	r.push()
+	r.read("movement.is_moving", true)
+	r.button("pui.cancelled")
+	if wf := r.wf("local:safety:1"); wf.Plan.Standing != "stop" || wf.State != core.WfActive {
+		t.Errorf("%s is %s", wf.Plan.Standing, wf.State)
+	}
+}

@@ -111,6 +111,15 @@ func (w *work) preempt(resources []catalog.ResourceID, by WorkflowID) {
 	}
 }
 
+// stopByAllMeans: the task that moves the body was told to stop, and nothing confirms it. The catalog's standing plan stop goes another
+// way: it ends whatever turns the wheels, unless they were seen to stand still since.
+func (w *work) stopByAllMeans(wf *Workflow, a *Attempt) {
+	rests := view{w: w, after: a.StopSeq, since: a.StopAt, hasty: true}
+	if wf.Plan.Steps[a.Step].MovesBody && a.StopCalls == 1 && !w.atRest(a.Resources, rests) {
+		w.runStanding(catalog.StandingStop, "a stop of "+string(a.Task)+" was not confirmed")
+	}
+}
+
 // heldOnly leaves of what is taken what a task still holds: safety does not wait for the proof of another step.
 func (w *work) heldOnly(busy map[catalog.ResourceID]TaskID) map[catalog.ResourceID]TaskID {
 	out := make(map[catalog.ResourceID]TaskID, len(busy))

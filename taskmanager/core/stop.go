@@ -52,6 +52,7 @@ func (w *work) withdraw(task TaskID) bool {
 // unconfirmed, while its task keeps its resource until something shows that it rests.
 func (w *work) stopAgain(wf *Workflow, a *Attempt) {
 	if a.StopCalls < maxStops && a.StopCalls > 0 {
+		w.stopByAllMeans(wf, a)
 		w.stop(wf, a)
 		w.readRest(wf, a)
 		return
@@ -288,6 +289,9 @@ func (w *work) buttonCancel() {
 		}
 	}
 	w.stopUsers(body, "", ReasonPUICancelled)
+	if w.inUse(body) {
+		w.runStanding(catalog.StandingStop, "somebody has pressed stop, and no task of ours moves the robot")
+	}
 }
 
 // stopUsers cancels every workflow, but one, with a task on the resources, or with a step that has failed there and may be tried again,
