@@ -33,6 +33,12 @@ var upMessages = map[string]core.Message{
 	"ack_cancel": {Seq: 10, Type: core.MsgAck, Workflow: "wf_1", Ack: &core.Answer{Ref: "0193a000-0000-7000-8000-000000000002", Accepted: true, State: "active", Stopping: []string{"base"}}},
 	"step_due": {Seq: 11, Type: core.MsgStepDue, Workflow: "wf_1", Step: "step_2", Task: "wf_1.step_2.1", StepDue: &core.StepDue{Step: "step_2", Task: "wf_1.step_2.1",
 		Skill: "rest_guidance", Inputs: core.Values{"purpose": "요약", "n": 3.0}, Proof: []core.Effect{arrival}}},
+	"escalation": {Seq: 14, Type: core.MsgEscalation, Workflow: "wf_1", Plan: "pl_1", Turn: "tn_1", Step: "step_1", Task: "t-1", Escalation: &core.Question{
+		ID: "e-1", Reason: "wheel stuck!", Recoverable: true, Revision: 2, Allowed: []core.Action{core.ActRetry, core.ActReplan, core.ActCancel}, Default: core.ActCancel, DeadlineMS: 120_000,
+		Left:    core.Budget{Decisions: 2, Replans: 1},
+		Owed:    []core.Owed{{Effect: "target_location_reached", Step: "step_1", State: core.EffectContradicted, Providers: []catalog.Method{"setMoveTo"}}, {Effect: "air_cleaning_active", Step: "step_2", State: core.EffectBound}},
+		Context: []core.Seen{{Key: "battery.level", Value: 80.0, AgeMS: 400, Source: "home", Availability: "fresh"}, {Key: "movement.location", Availability: "missing"}},
+		Events:  []core.Happened{{Event: "dispatched", Task: "t-1", AgeMS: 9000}, {Event: "movement.arrived", Task: "t-1", AgeMS: 40, Value: map[string]any{"room_id": "study"}}, {Event: "failed", Task: "t-1", Reason: "wheel stuck!"}}}},
 	"result_completed": {Seq: 12, Type: core.MsgResult, Workflow: "wf_1", Plan: "pl_1", Turn: "tn_1", Result: &core.Result{Status: core.WfCompleted, Uplink: 2, ElapsedMS: 61_000,
 		Steps: []core.StepReport{{ID: "step_1", State: core.Completed, Attempts: 1, Effects: []core.Effect{arrival}, StartMS: 100, EndMS: 40_000},
 			{ID: "step_2", State: core.Completed, Attempts: 1, Effects: []core.Effect{{State: core.EffectObserved, Evidence: []core.Evidence{{Key: "sound.volume", Value: 40.0, Source: "home", Class: catalog.Independent, Seq: 50, By: "task_id"}}}}}}}},
@@ -74,7 +80,7 @@ func TestMessagesUp(t *testing.T) {
 	}
 }
 
-func bodyOf(e wire.Envelope) any { return []any{e.Ack, e.Result, e.StepDue, e.Corr} }
+func bodyOf(e wire.Envelope) any { return []any{e.Ack, e.Result, e.StepDue, e.Escalation, e.Corr} }
 
 func sent(t *testing.T, m core.Message) (wire.Envelope, int) {
 	t.Helper()
