@@ -365,6 +365,9 @@ func TestADeadlineOfAQuestionCountsTheTimeOff(t *testing.T) {
 			r.do(core.Tick{})
 			r.want("step_1", tc.want)
 			if tc.want == "blocked" {
+				if q := r.asked(); q.Due != r.step("step_1").Due || q.Opened > r.now.Boot {
+					t.Errorf("the question is of %d and due at %d, the step at %d", q.Opened, q.Due, r.step("step_1").Due)
+				}
 				r.pass(120_000) // late where nobody knows the time, never early
 				r.want("step_1", "failed/executor_refused")
 			}
