@@ -40,7 +40,7 @@ var rooms = []room{
 	{"taskmanager/core/catalog", []string{"taskmanager/core/condition"}},
 	{"taskmanager/core", []string{"taskmanager/core/catalog", "taskmanager/core/condition"}},
 	{"taskmanager/schedule", []string{"taskmanager/core/catalog"}},
-	{"taskmanager", []string{"taskmanager/core/..."}},
+	{"taskmanager", []string{"taskmanager/core/...", "taskmanager/schedule"}},
 	// Adapters: each sees the core and whoever declares its interface, and no other adapter.
 	{"taskmanager/store", []string{"taskmanager", "taskmanager/core/..."}},
 	{"taskmanager/storetest", []string{"taskmanager", "taskmanager/core/..."}},
@@ -55,7 +55,7 @@ var rooms = []room{
 	{"bridge/wire", nil},
 	{"bridge/token", nil},
 	{"bridge/catalogfile", []string{"taskmanager/core/...", "packaging/catalog"}},
-	{"bridge", []string{"bridge/wire", "bridge/token", "taskmanager/core/..."}},
+	{"bridge", []string{"bridge/wire", "bridge/token", "taskmanager/core/...", "taskmanager/schedule"}},
 	{"packaging/...", nil},
 	{"agent", []string{"agent/config", "agent/clock", "agent/diag", "taskmanager", "taskmanager/core/...", "taskmanager/store", "executors/...",
 		"cloudlink", "bridge", "bridge/wire", "bridge/catalogfile"}},

@@ -8,6 +8,7 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+	_ "time/tzdata" // schedules are kept on robots without zone files; about 450 kB
 
 	"github.com/google/uuid"
 	"github.com/rs/zerolog"

@@ -127,7 +127,7 @@ func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 		{name: "JSON where it is off", message: good, want: "unsupported", ref: "0193a000-0000-7000-8000-000000000001", codec: strict},
 		{name: "another device", message: strings.Replace(good, deviceID, "rb-0002", 1), want: "device_id wrong_device", ref: "0193a000-0000-7000-8000-000000000001"},
 		{name: "two steps with one id", message: string(message("plan", planBody("", air+","+air))), want: "device_task_requests[1].cloud_step_id duplicate_step_id"},
-		{name: "schedule", message: string(message("plan", planBody(`"schedule":{}`, air))), want: "workflow.schedule unsupported"},
+		{name: "schedule", message: string(message("plan", planBody(`"schedule":{}`, air))), want: "workflow.schedule.at missing_field\nworkflow.schedule.tz missing_field"},
 		{name: "experience", message: string(message("plan", strings.TrimSuffix(planBody("", air), "}")+`,"experience":{"contract_version":"x","experience_id":"e"}}`)), want: "experience unsupported"},
 		{name: "unknown, wrong, missing, bad at once", message: string(message("control", `{"verb":5,"colour":"red","scope":"world"}`)),
 			want: "verb wrong_type\nscope bad_value\ncolour unknown_field"},

@@ -16,7 +16,7 @@ const docFile = "../docs/contract.md"
 
 // documented are the Go types whose tables stand in the documentation.
 var documented = []reflect.Type{
-	reflect.TypeFor[wire.Envelope](), reflect.TypeFor[wire.Corr](), reflect.TypeFor[wire.Plan](), reflect.TypeFor[wire.Workflow](), reflect.TypeFor[wire.Origin](),
+	reflect.TypeFor[wire.Envelope](), reflect.TypeFor[wire.Corr](), reflect.TypeFor[wire.Plan](), reflect.TypeFor[wire.Workflow](), reflect.TypeFor[wire.Origin](), reflect.TypeFor[wire.Schedule](),
 	reflect.TypeFor[wire.Request](), reflect.TypeFor[wire.Dependency](), reflect.TypeFor[wire.WaitEvent](), reflect.TypeFor[wire.Retry](),
 	reflect.TypeFor[wire.RequiredEffect](), reflect.TypeFor[wire.Condition](), reflect.TypeFor[wire.Control](), reflect.TypeFor[wire.StepResult](),
 	reflect.TypeFor[wire.Receipt](), reflect.TypeFor[wire.Ack](), reflect.TypeFor[wire.Fault](), reflect.TypeFor[wire.StepDue](), reflect.TypeFor[wire.Result](),
@@ -201,7 +201,6 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	for _, tc := range []struct{ name, kind, body string }{
 		{"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
 		{"experience", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"x","experience_id":"e"}}`},
-		{"schedule", "plan", planBody(`"schedule":{}`, air)},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},

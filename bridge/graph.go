@@ -36,8 +36,8 @@ func (k *checker) dependencies(s *core.StepSpec, r *wire.Request) {
 func (k *checker) temporal(s *core.StepSpec, r *wire.Request) {
 	switch r.TemporalRelation {
 	case "":
-		if r.DelayMS != 0 || r.TemporalAnchorID != "" || r.NotBefore != "" || r.OnOverdue != "" {
-			k.here("temporal_relation", wire.ReasonMissingField, "delay_ms, temporal_anchor_id, not_before and on_overdue go with a temporal_relation")
+		if r.DelayMS != 0 || r.TemporalAnchorID != "" || r.NotBefore != "" {
+			k.here("temporal_relation", wire.ReasonMissingField, "delay_ms, temporal_anchor_id and not_before go with a temporal_relation")
 		}
 		return
 	case "after_planned_step", "at_time", "after_existing_event":

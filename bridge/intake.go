@@ -25,7 +25,7 @@ func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
 func expiry(h core.Head, w *wire.Plan) int64 {
 	wf := &w.Workflow
 	ttl := wf.TTLMS
-	if ttl == 0 && wf.ExpiresAt == "" && wf.Origin != nil && wf.Origin.TurnID != "" {
+	if ttl == 0 && wf.ExpiresAt == "" && wf.Schedule == nil && wf.Origin != nil && wf.Origin.TurnID != "" {
 		ttl = defaultTTL.Milliseconds()
 	}
 	moment := int64(math.MaxInt64)

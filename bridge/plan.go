@@ -91,6 +91,7 @@ func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool) (*core.Plan, []co
 	if k.acyclic() {
 		k.deadline()
 	}
+	k.endSteps()
 	return k.plan, k.faults
 }
 
@@ -110,6 +111,7 @@ func (k *checker) head() {
 		k.plan.TurnID, k.plan.Utterance = h.Origin.TurnID, h.Origin.Utterance
 	}
 	k.cancelSteps(h)
+	k.scheduled()
 	if k.w.Experience != nil {
 		k.fault("experience", core.ReasonUnsupported, "this agent takes no experiences yet")
 	}
@@ -140,6 +142,7 @@ func (k *checker) step(i int, r *wire.Request) {
 	} else {
 		k.deviceStep(s, r)
 	}
+	k.inTemplate(s, r)
 }
 
 func or(v, fallback string) string {

@@ -14,6 +14,7 @@ const (
 	ReasonUnknownToken     core.Reason = "unknown_token"
 	ReasonTokenMismatch    core.Reason = "token_mismatch"
 	ReasonNotForPlans      core.Reason = "method_not_for_plans"
+	ReasonNotSchedulable   core.Reason = "not_schedulable"
 	ReasonUnknownSkill     core.Reason = "unknown_skill"
 	ReasonUnknownOutput    core.Reason = "unknown_output"
 	ReasonUnknownEvent     core.Reason = "unknown_event"
@@ -44,6 +45,7 @@ var Refusals = []Refusal{
 	{core.ReasonWrongDevice, true, false, "the message is for another device"},
 	{catalog.ReasonUnknownMethod, false, true, "a `taskMethod` that the catalog does not have"},
 	{ReasonNotForPlans, false, true, "a method that the agent keeps to itself (`internal`), or that only a plan handed in on the robot may name (`lab`)"},
+	{ReasonNotSchedulable, false, true, "a method that the catalog does not let stand in a schedule"},
 	{catalog.ReasonUnknownParameter, false, true, "a parameter that the method does not have"},
 	{catalog.ReasonMissingParameter, false, true, "a parameter that the method needs"},
 	{catalog.ReasonBadParameter, false, true, "a parameter with a wrong type or value"},

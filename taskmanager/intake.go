@@ -73,7 +73,7 @@ func (m *Manager) Receive(ctx context.Context, payload []byte, from Source) (cor
 	if err != nil {
 		return core.Answer{}, err
 	}
-	return m.ask(ctx, request{event: ev})
+	return m.ask(ctx, request{event: m.dated(ev)})
 }
 
 // Receipted takes the ids of up messages that the planner has stored.

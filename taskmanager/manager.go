@@ -34,6 +34,8 @@ type Manager struct {
 	timer Timer
 	jumps Notice
 
+	calendar calendar
+
 	cur      *core.State // Run's goroutine only, like all of the next lines
 	seq      int64
 	written  core.Instant // when the device's row, and with it the time, was last written
@@ -149,9 +151,9 @@ func (m *Manager) Run(ctx context.Context) error {
 				}
 				first = m.take(nil, req)
 			case <-m.timer.C():
-				first = []request{{event: core.Tick{}}}
+				first = m.tick()
 			case <-m.jumps.C(): // whatever waits for the wall clock is looked at, and the timer set anew
-				first = []request{{event: core.Tick{}}}
+				first = m.tick()
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}

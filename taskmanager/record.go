@@ -21,6 +21,7 @@ const (
 	itemAside   = "q"      // why the workflow was set aside; its other rows stay as they were
 	itemDevice  = "device" // in the device-wide workflow ""
 	itemTomb    = "tomb:"
+	itemTpl     = "tpl:" // a template, by its workflow id
 )
 
 var (
@@ -89,6 +90,7 @@ func dirtyItems(wf *core.Workflow) []string {
 type Decoded struct {
 	Device    core.Device
 	Workflows []*core.Workflow
+	Templates []*core.Template
 	Tombs     map[core.WorkflowID]core.Reason
 	SetAside  []string          // workflows that were set aside earlier, or whose records cannot be read: left where they are, reported
 	Causes    map[string]string // why, by workflow
@@ -150,6 +152,13 @@ func (d *Decoded) device(rows map[string][]byte) {
 			if err := decMode.Unmarshal(body, &d.Device); err != nil {
 				d.aside(itemDevice, err.Error())
 			}
+		case strings.HasPrefix(item, itemTpl):
+			t := &core.Template{}
+			if err := decMode.Unmarshal(body, t); err != nil || t.Plan == nil || t.Plan.Schedule == nil {
+				d.aside(item, fmt.Sprintf("cannot read the schedule: %v", err))
+				continue
+			}
+			d.Templates = append(d.Templates, t)
 		case strings.HasPrefix(item, itemTomb):
 			d.Tombs[core.WorkflowID(item[len(itemTomb):])] = core.Reason(body)
 		}

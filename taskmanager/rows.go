@@ -61,6 +61,13 @@ func (r *Rows) Of(c core.Change, cur *core.State) []Record {
 	for _, id := range c.Tombs {
 		out = append(out, Record{Item: itemTomb + string(id), Body: []byte(c.TombReason(id))})
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.Templates())) {
+		r := Record{Item: itemTpl + string(id)}
+		if t := c.Templates()[id]; t != nil {
+			r.Body = encode(t)
+		}
+		out = append(out, r)
+	}
 	for _, ev := range c.Aside {
 		out = append(out, Record{Workflow: string(ev.Workflow), Item: itemAside, Body: []byte(ev.Cause)})
 	}
@@ -86,6 +93,9 @@ func (d Decoded) State(cat *catalog.Catalog, epoch string, outSeq int64) (s *cor
 	d.Device.OutSeq = max(d.Device.OutSeq, outSeq)
 	s = core.NewState(cat, d.Device)
 	maps.Copy(s.Tombs, d.Tombs)
+	for _, t := range d.Templates {
+		s.AdoptTemplate(t)
+	}
 	for _, wf := range d.Workflows {
 		s.Adopt(wf)
 		for _, a := range wf.Attempts { // signs of life have a sequence and no row: nothing that comes may seem older than a dispatch

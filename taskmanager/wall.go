@@ -10,10 +10,13 @@ func (m *Manager) armWall(at int64) int64 {
 	wall, trusted := m.o.Clock.Wall()
 	boot := m.o.Clock.Boot()
 	next := m.cur.NextWall()
+	if trusted && !m.o.Hold {
+		next = sooner(next, m.nextOccurrence(wall))
+	}
 	switch {
 	case next != 0 && trusted:
 		at = sooner(at, boot+max(0, next-wall))
-	case next != 0 || m.cur.Device.OffMS != 0:
+	case next != 0 || m.cur.Device.OffMS != 0 || len(m.cur.Templates) > 0 && !trusted:
 		at = sooner(at, boot+trustMS)
 	}
 	if !trusted {

@@ -70,16 +70,27 @@ type Experience struct {
 
 // Workflow is the head of a plan.
 type Workflow struct {
-	CloudWorkflowID string   `json:"cloud_workflow_id" rule:"id"`
-	PlanID          string   `json:"plan_id" rule:"id"`
-	Revision        int64    `json:"revision"`
-	TTLMS           int64    `json:"ttl_ms,omitempty" rule:"int=1:7776000000"`
-	ExpiresAt       string   `json:"expires_at,omitempty" rule:"time"` // RFC 3339
-	DeadlineMS      int64    `json:"deadline_ms,omitempty" rule:"int=1:7776000000"`
-	CatalogEtag     string   `json:"catalog_etag,omitempty" rule:"text"`
-	Origin          *Origin  `json:"origin,omitempty"`
-	Priority        string   `json:"priority,omitempty" rule:"enum=safety|user|background"` // safety, user (default), background
-	CancelSteps     []string `json:"cancel_steps,omitempty" rule:"id"`
+	CloudWorkflowID string    `json:"cloud_workflow_id" rule:"id"`
+	PlanID          string    `json:"plan_id" rule:"id"`
+	Revision        int64     `json:"revision"`
+	TTLMS           int64     `json:"ttl_ms,omitempty" rule:"int=1:7776000000"`
+	ExpiresAt       string    `json:"expires_at,omitempty" rule:"time"` // RFC 3339
+	DeadlineMS      int64     `json:"deadline_ms,omitempty" rule:"int=1:7776000000"`
+	CatalogEtag     string    `json:"catalog_etag,omitempty" rule:"text"`
+	Origin          *Origin   `json:"origin,omitempty"`
+	Priority        string    `json:"priority,omitempty" rule:"enum=safety|user|background"` // safety, user (default), background
+	CancelSteps     []string  `json:"cancel_steps,omitempty" rule:"id"`
+	Schedule        *Schedule `json:"schedule,omitempty"`
+}
+
+// Schedule makes a plan a template: the device keeps it and begins it anew at each occurrence. It has Days or On.
+type Schedule struct {
+	Days  []string `json:"days,omitempty" rule:"enum=mon|tue|wed|thu|fri|sat|sun"`
+	On    string   `json:"on,omitempty" rule:"text"`     // one date: 2026-12-24
+	At    string   `json:"at" rule:"text"`               // 18:00
+	EndAt string   `json:"end_at,omitempty" rule:"text"` // 19:00; not later than At: on the day after
+	TZ    string   `json:"tz" rule:"text"`               // Asia/Seoul
+	Until *string  `json:"until,omitempty" rule:"text"`  // the last day, or a moment with its zone
 }
 
 // Origin says which words of a person the plan comes from.
@@ -167,7 +178,7 @@ type Condition struct {
 // Control is the body of down/control.
 type Control struct {
 	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill|set_mode;later=set_tier|disable_experience"`
-	Scope       string `json:"scope" rule:"enum=workflow|step|all;later=session|experience|schedule"` // workflow, step, all
+	Scope       string `json:"scope" rule:"enum=workflow|step|schedule|all;later=session|experience"` // workflow, step, all
 	Target      string `json:"target,omitempty" rule:"target"`
 	Holder      string `json:"holder,omitempty" rule:"enum=pui|voice|app|operator|safety|battery|policy|cloud"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`

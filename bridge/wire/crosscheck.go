@@ -27,6 +27,9 @@ func crossCheck(w *walker, e *Envelope, dir Direction) {
 // crossControl: a step is named together with its workflow, since step ids are unique inside a plan only.
 func crossControl(w *walker, c *Control) {
 	slashed := strings.Contains(c.Target, "/")
+	if c.Scope == "schedule" && c.Verb != "cancel" {
+		w.faultAt("scope", ReasonBadValue, "a schedule can only be cancelled: what it has begun is a workflow")
+	}
 	switch {
 	case c.Target == "" && c.Scope != "all":
 		w.faultAt("target", ReasonMissingField, "is needed for this scope")

@@ -21,7 +21,8 @@ const schemaBase = "urn:deviceagent:a2a-task-orchestration-v1:"
 
 // extras are the rules between members that a schema can say too. They mirror crosscheck.go.
 var extras = map[string]string{
-	"Control": `{"allOf":[{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
+	"Control": `{"allOf":[{"if":{"properties":{"verb":{"const":"cancel"}}},"else":{"properties":{"scope":{"not":{"const":"schedule"}}}}},
+		{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
 		{"if":{"properties":{"scope":{"const":"step"}}},"then":{"properties":{"target":{"pattern":"/"}}},"else":{"properties":{"target":{"pattern":"^[^/]*$"}}}}]}`,
 	"Decision": `{"if":{"properties":{"action":{"enum":["replan_cloud","substitute","return_to_station"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
 		"else":{"properties":{"plan":{"type":"null"}}}}`,

@@ -51,7 +51,7 @@ type field struct {
 var notYet = map[string][]string{
 	"Plan":       {"content_prefetch"},
 	"Experience": {"*"},
-	"Workflow":   {"schedule", "content_prefetch"},
+	"Workflow":   {"content_prefetch"},
 	"Decision":   {"question"},
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // plans with a schedule are checked by zone
 
 	"github.com/rs/zerolog"
 	"github.com/rs/zerolog/diode"

@@ -37,6 +37,9 @@ func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
 		}
 		return nil, ReasonSameRevision
 	}
+	if before, other := w.earlierTemplate(ev); before != nil || other != ReasonNone {
+		return before, other
+	}
 	wf := w.peek(p.Workflow)
 	switch {
 	case wf == nil && ev.Past != nil:
@@ -68,6 +71,10 @@ func (w *work) closed(wf *Workflow) Reason {
 
 // takeIn makes a workflow of a plan, or revises the one that is there.
 func (w *work) takeIn(ev PlanSubmitted, ans *Answer) {
+	if ev.Plan.Schedule != nil {
+		w.keepTemplate(ev)
+		return
+	}
 	wf := w.wf(ev.Plan.Workflow)
 	if wf == nil {
 		w.accept(ev)
@@ -111,6 +118,8 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonClockUntrusted
 	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
 		return ReasonExpired
+	case p.Schedule != nil:
+		return w.admitTemplate(ev)
 	case w.peek(p.Workflow) == nil && len(w.cur.order)+len(w.ids) >= maxOpen:
 		return ReasonLimit
 	}
@@ -262,6 +271,8 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 	case "step":
 		wfID, stepID, _ := strings.Cut(ev.Target, "/")
 		w.cancelOne(WorkflowID(wfID), StepID(stepID), ans)
+	case "schedule":
+		w.cancelSchedule(WorkflowID(ev.Target), ans)
 	default:
 		w.cancelWhole(WorkflowID(ev.Target), ev.Past, ans)
 	}
@@ -277,6 +288,10 @@ func (w *work) wallIfTrusted(ev ControlReceived) int64 {
 func (w *work) cancelWhole(id WorkflowID, past *Past, ans *Answer) {
 	ans.Workflow = id
 	wf := w.wf(id)
+	if wf == nil && w.template(id) != nil {
+		w.cancelSchedule(id, ans)
+		return
+	}
 	if wf == nil && past != nil {
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(past.State)
 		return

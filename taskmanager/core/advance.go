@@ -144,6 +144,11 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 	if w.awaits(wf, i) {
 		return
 	}
+	if wf.idleEnd(i) {
+		w.move(wf, i, Skipped, ReasonConditionFalse)
+		w.ch.Must = true
+		return
+	}
 	met, never := w.dependencies(wf, i)
 	switch {
 	case never == ReasonWaitEventMissing:

@@ -19,16 +19,17 @@ type Change struct {
 	Must      bool         // it has to be committed now; otherwise it may ride with the next commit
 	Ignored   int          // events about nothing that is under way: stale, repeated, foreign
 
-	device   Device
-	known    map[catalog.ContextKey]Known
-	services map[ServiceID]Service
-	gone     []ServiceID
-	tombs    map[WorkflowID]Reason
-	used     map[catalog.ResourceID]Sample
-	foreign  map[catalog.ResourceID]Sample
-	gave     map[catalog.EventName]Sample
-	forget   bool                        // all context values are missing from now on
-	lost     map[catalog.ContextKey]bool // and these
+	device    Device
+	known     map[catalog.ContextKey]Known
+	services  map[ServiceID]Service
+	gone      []ServiceID
+	tombs     map[WorkflowID]Reason
+	templates map[WorkflowID]*Template // new versions; nil: gone
+	used      map[catalog.ResourceID]Sample
+	foreign   map[catalog.ResourceID]Sample
+	gave      map[catalog.EventName]Sample
+	forget    bool                        // all context values are missing from now on
+	lost      map[catalog.ContextKey]bool // and these
 }
 
 // Device is the device's row after the change.
@@ -36,6 +37,9 @@ func (c Change) DeviceRow() Device { return c.device }
 
 // TombReason says why a new tombstone was set.
 func (c Change) TombReason(id WorkflowID) Reason { return c.tombs[id] }
+
+// Templates are the new versions of templates, by id; nil: it is gone.
+func (c Change) Templates() map[WorkflowID]*Template { return c.templates }
 
 // Move is one change of a step, a workflow or an effect, for those who watch. One without a workflow is a change of the device's mode.
 type Move struct {

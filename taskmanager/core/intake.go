@@ -28,7 +28,8 @@ func PastOf(wf *Workflow) *Past { return &Past{wf.State, resultOf(wf)} }
 // PlanSubmitted hands in a plan that the bridge has checked.
 type PlanSubmitted struct {
 	Head
-	Plan *Plan `json:"plan"`
+	Plan   *Plan `json:"plan"`
+	NoNext bool  `json:"no_next,omitempty"` // its schedule has no next time, by a clock that can be trusted
 }
 
 // ControlReceived is a wish of a person or the planner.

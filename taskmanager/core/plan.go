@@ -14,6 +14,8 @@ type Plan struct {
 	Priority    Priority   `json:"priority"`
 	DeadlineMS  int64      `json:"deadline_ms,omitempty"` // from acceptance, on the boot clock; 0: none
 	SentMS      int64      `json:"sent_ms,omitempty"`
+	Schedule    *Schedule  `json:"schedule,omitempty"` // it is a template: see Template
+	Template    WorkflowID `json:"template,omitempty"` // it is an occurrence of this one
 	TurnID      string     `json:"turn_id,omitempty"`
 	Utterance   string     `json:"utterance,omitempty"`
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
@@ -115,6 +117,8 @@ type StepSpec struct {
 	AnchorTimeoutMS int64             `json:"anchor_timeout_ms,omitempty"` // of the wait, from the acceptance; 0: a day
 
 	NotBeforeMS int64   `json:"not_before_ms,omitempty"` // moment of the wall clock, Unix ms; 0: none
+	GraceMS     int64   `json:"grace_ms,omitempty"`      // how late that may be noticed; 0: a minute. Only what an occurrence begins with has it
+	Ends        bool    `json:"ends,omitempty"`          // it ends an occurrence: see endOccurrence
 	OnOverdue   Overdue `json:"on_overdue,omitempty"`    // "": run
 
 	InputFrom map[string]string    `json:"input_from,omitempty"` // parameter → output path

@@ -47,6 +47,8 @@ const (
 	ReasonBranchNotTaken    Reason = "branch_not_taken"
 	ReasonWaitEventMissing  Reason = "wait_event_missing"
 	ReasonConditionFalse    Reason = "condition_false"
+	ReasonScheduleOver      Reason = "schedule_over"
+	ReasonScheduleEnd       Reason = "schedule_end"
 	ReasonAnchorNotRunning  Reason = "anchor_not_running"
 	ReasonAnchorFailed      Reason = "anchor_failed"
 	ReasonAnchorUnknown     Reason = "anchor_unknown"
@@ -121,6 +123,8 @@ var Reasons = []ReasonInfo{
 	{ReasonBranchNotTaken, Permanent, false, false, "this branch is for a failure that did not happen"},
 	{ReasonWaitEventMissing, Permanent, true, true, "the step ended without the event that its dependants wait for"},
 	{ReasonConditionFalse, Permanent, false, false, "its condition is false"},
+	{ReasonScheduleOver, Permanent, false, false, "the schedule has no next time"},
+	{ReasonScheduleEnd, Permanent, false, false, "the end of its schedule's occurrence has come"},
 	{ReasonAnchorNotRunning, Permanent, true, true, "nothing was under way that would give the event that it waits for"},
 	{ReasonAnchorFailed, Permanent, true, true, "the run that it waits for failed or was stopped"},
 	{ReasonAnchorUnknown, Uncertain, true, true, "how the run ended that it waits for cannot be told"},

@@ -15,6 +15,7 @@ func Reduce(cur *State, now Now, events []Event) Change {
 	w := newWork(cur, now)
 	if cur.Device.BootID == now.BootID {
 		w.trust()
+		w.settleTemplates()
 		w.due() // the instants of another boot mean nothing before Started has moved them into this one
 	}
 	for i, ev := range events {
@@ -145,6 +146,10 @@ func (w *work) take(ev Event) {
 		w.setAside(ev)
 	case Audited:
 		w.audited()
+	case Occurred:
+		w.occurred(ev)
+	case ScheduleOver:
+		w.scheduleOver(ev)
 	case Tick:
 		w.touched = true
 	default:

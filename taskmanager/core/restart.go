@@ -19,6 +19,7 @@ func (w *work) started(ev Started) {
 	slices.Sort(w.ch.gone)
 	shift, reboot := w.shift(), w.dev.BootID != "" && w.dev.BootID != w.now.BootID
 	if shift != 0 {
+		w.rebaseTemplates(shift)
 		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
 	}
 	for _, id := range w.everyone() {

@@ -16,8 +16,9 @@ type State struct {
 	Workflows map[WorkflowID]*Workflow // open ones and the latest closed ones; a *Workflow is immutable once it is here
 	Known     map[catalog.ContextKey]Known
 	Services  map[ServiceID]Service
-	Tombs     map[WorkflowID]Reason // cancelled, whether they ever were here or not
-	Hold      bool                  // load and show: nothing is dispatched, and nothing counts as not answered
+	Templates map[WorkflowID]*Template // plans with a schedule; a *Template is immutable
+	Tombs     map[WorkflowID]Reason    // cancelled, whether they ever were here or not
+	Hold      bool                     // load and show: nothing is dispatched, and nothing counts as not answered
 
 	cat     *catalog.Catalog
 	order   []WorkflowID                  // open workflows by rank
@@ -252,6 +253,13 @@ func (s *State) With(c Change) *State {
 		delete(s.Services, id)
 	}
 	maps.Copy(s.Tombs, c.tombs)
+	for id, t := range c.templates {
+		if t == nil {
+			delete(s.Templates, id)
+		} else {
+			s.AdoptTemplate(t)
+		}
+	}
 	maps.Copy(s.used, c.used)
 	maps.Copy(s.foreign, c.foreign)
 	if len(c.gave) > 0 {

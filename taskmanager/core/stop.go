@@ -327,14 +327,14 @@ func StopsSomething(ev Event) bool {
 	case Observed:
 		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || alarm(ev) != ""
 	case PlanSubmitted:
-		return len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce)
+		return ev.Plan.Schedule == nil && (len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce))
 	}
 	return false
 }
 
 // stopsAtOnce: a stop operation that waits for nothing.
 func stopsAtOnce(s StepSpec) bool {
-	return len(s.Stops) > 0 && len(s.Deps) == 0 && s.DelayMS == 0 && s.When == nil
+	return len(s.Stops) > 0 && len(s.Deps) == 0 && !s.timed() && s.When == nil
 }
 
 // UrgentStops gives the stops and pauses that an event asks for and that must not wait for a commit under way: those of the live tasks

@@ -20,7 +20,7 @@ func (w *work) due() {
 func (w *work) dueIn(wf *Workflow) {
 	now := w.now.Boot
 	if !wf.State.Terminal() && wf.Deadline != 0 && wf.Deadline <= now {
-		w.expire(wf)
+		w.expire(wf, ReasonDeadlineExceeded)
 	}
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
@@ -140,14 +140,17 @@ func (w *work) attemptDue(wf *Workflow, a *Attempt) {
 	}
 }
 
-// expire ends a workflow at its deadline.
-func (w *work) expire(wf *Workflow) {
+// expire ends a workflow at its deadline, or an occurrence when the next is due.
+func (w *work) expire(wf *Workflow, reason Reason) {
 	if wf.Cancel != ReasonNone {
 		return
 	}
-	wf.Cancel, wf.dirty = ReasonDeadlineExceeded, true
+	wf.Cancel, wf.dirty = reason, true
 	for i := range wf.Steps {
-		w.cancelStep(wf, i, ReasonDeadlineExceeded)
+		w.cancelStep(wf, i, reason)
+	}
+	if wf.Plan.Template != "" {
+		w.stopLive(wf) // what an occurrence has begun ends with it, also where its step has ended
 	}
 	w.progress(wf)
 	w.ch.Must = true

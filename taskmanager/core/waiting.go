@@ -18,7 +18,7 @@ const (
 
 // graceMS is how late a moment may be noticed and still count as kept. Source: a restart of the machine takes about 30 s; nobody who
 // asked for 18:00 means "and not at 18:00:40".
-const graceMS = 60_000
+const graceMS int64 = 60_000
 
 // timed says whether a step waits for time once its dependencies are met.
 func (s *StepSpec) timed() bool { return s.DelayMS > 0 || s.NotBeforeMS > 0 || s.AnchorEvent != "" }
@@ -32,6 +32,10 @@ func (w *work) reached(wallMS int64) bool {
 // its acceptance, with a skipped anchor from its end. A moment that passed while the step waited for others is not overdue.
 func (w *work) wait(wf *Workflow, i int) {
 	spec := &wf.Plan.Steps[i]
+	if late := w.now.WallMS - spec.NotBeforeMS; spec.GraceMS > 0 && w.reached(spec.NotBeforeMS) && late > spec.GraceMS && spec.OnOverdue != OverdueRun {
+		w.goOn(wf, i, late) // the whole occurrence is overdue, whatever else the step would wait for
+		return
+	}
 	if spec.AnchorEvent != "" {
 		w.waitAnchor(wf, i)
 		return
@@ -72,9 +76,12 @@ func (w *work) waited(wf *Workflow, i int, due Instant) {
 
 // goOn ends a planned wait that was noticed so many ms late.
 func (w *work) goOn(wf *Workflow, i int, lateMS int64) {
-	policy := wf.Plan.Steps[i].OnOverdue
+	spec := &wf.Plan.Steps[i]
+	policy, grace := spec.OnOverdue, max(graceMS, spec.GraceMS)
 	switch {
-	case lateMS <= graceMS || policy == OverdueRun || policy == "":
+	case spec.Ends:
+		w.endOccurrence(wf, i)
+	case lateMS <= grace || policy == OverdueRun || policy == "":
 		w.move(wf, i, Queued, ReasonNone)
 		w.freed = true
 	case policy == OverdueSkip:

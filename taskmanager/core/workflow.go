@@ -29,7 +29,7 @@ var Derivations = []struct {
 	{WfHeld, "somebody holds it (a hold of everything: once it has begun), and none of its tasks is under way but paused ones", func(wf *Workflow) bool { return !ended(wf) && wf.held && resting(wf) }},
 	{WfQueued, "no step was dispatched yet", func(wf *Workflow) bool { return !ended(wf) && !started(wf) }},
 	{WfActive, "a step has not ended, or an effect is still to be kept", func(wf *Workflow) bool { return !ended(wf) }},
-	{WfExpired, "the deadline of the plan has passed", func(wf *Workflow) bool { return wf.Cancel == ReasonDeadlineExceeded }},
+	{WfExpired, "the deadline of the plan has passed, or the next occurrence of its schedule was due", func(wf *Workflow) bool { return wf.Cancel == ReasonDeadlineExceeded || wf.Cancel == ReasonExpired }},
 	{WfCancelled, "it was cancelled before its last step ended", func(wf *Workflow) bool { return wf.Cancel != ReasonNone }},
 	{WfFailed, "a step failed or lost an effect under on_failure escalate or abort, or a dependency could not be met", func(wf *Workflow) bool { return hardFailure(wf) }},
 	{WfPartial, "a step failed or lost an effect under on_failure continue, another completed", func(wf *Workflow) bool { return anyFailed(wf) && anySuccess(wf) }},
