@@ -114,6 +114,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	r := serve(t, diag.Knobs{})
 	r.a.Submit(movePlan)
 	r.a.Submit(secondPlan)
+	r.a.Submit(strings.NewReplacer("wf_9c20", "wf_9c30", "pl_2", "pl_3", `"revision":0`, `"revision":0,"schedule":{"on":"2026-12-24","at":"18:00","tz":"Asia/Seoul"}`).Replace(secondPlan))
 	r.a.Arrive("living_room")
 	r.a.Do(core.TaskAnswered{Task: r.a.Last(), Accepted: true, Instance: "run-1"})
 	bodies := map[string]string{

@@ -124,6 +124,7 @@ var routes = []route{
 	{method: "GET", path: "/v1/workflows/{id}/why", answer: (*server).why},
 	{method: "GET", path: "/v1/workflows/{id}/why/{step}", answer: (*server).why},
 	{method: "GET", path: "/v1/watch", stream: (*server).watch},
+	{method: "GET", path: "/v1/schedules", answer: (*server).schedules},
 	{method: "GET", path: "/v1/context", answer: (*server).context},
 	{method: "GET", path: "/v1/executors", answer: (*server).executors},
 	{method: "GET", path: "/v1/config", answer: (*server).config},

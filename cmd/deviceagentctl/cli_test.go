@@ -37,7 +37,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 		code int
 	}{
 		{"status", 0}, {"ps", 0}, {"ps --all", 0}, {"changes", 0}, {"show @last", 0}, {"show nope", 4}, {"why wf_9c1e", 0}, {"why wf_9c1e/step_2", 0}, {"why wf_9c1e/x", 4}, {"why nope", 4},
-		{"context", 0}, {"context a.b", 4}, {"executors", 0}, {"config show", 0}, {"config", 2}, {"version", 0}, {"watch @failed", 3}, {"watch wf_9c20", 0}, {"wait wf_9c20", 0}, {"wait @failed", 3},
+		{"schedules", 0}, {"context", 0}, {"context a.b", 4}, {"executors", 0}, {"config show", 0}, {"config", 2}, {"version", 0}, {"watch @failed", 3}, {"watch wf_9c20", 0}, {"wait wf_9c20", 0}, {"wait @failed", 3},
 		{"wait nope", 4}, {"wait wf_9c20 --for x", 2}, {"wait wf_9c20/x", 4}, {"cancel wf_9c20 --reason x", 7}, {"cancel nope --reason x", 4}, {"cancel nope --exact --reason x", 4}, {"cancel wf_9c20", 2}, {"cancel", 2},
 		{"cancel wf_9c20 --all --reason x", 2}, {"cancel --all --reason x", 0}, {"submit /nope/at/all", 2}, {"submit PLAN --dry-run", 0}, {"submit PLAN --dry-run --wait", 2}, {"submit PLAN", 0}, {"submit BAD", 2},
 		{"help exit-codes", 0}, {"help states", 0}, {"help reasons", 0}, {"help reasons stale", 0}, {"help reasons x", 4}, {"help output", 0}, {"nope", 2}, {"status extra", 2}, {"show", 2}, {"ps --nope", 2},

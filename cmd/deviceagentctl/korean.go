@@ -88,6 +88,8 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonUnsupported:       "이 에이전트는 할 수 없습니다",
 	core.ReasonLimit:             "기기가 더 가질 수 없습니다",
 	core.ReasonWrongDevice:       "다른 기기의 메시지입니다",
+	core.ReasonScheduleOver:      "예약에 다음 시각이 없습니다",
+	core.ReasonScheduleEnd:       "예약한 시간이 끝났습니다",
 	core.ReasonAnchorNotRunning:  "기다릴 이벤트를 낼 작업이 진행 중이지 않았습니다",
 	core.ReasonAnchorFailed:      "기다리던 작업이 실패했거나 중단되었습니다",
 	core.ReasonAnchorUnknown:     "기다리던 작업이 어떻게 끝났는지 알 수 없습니다",

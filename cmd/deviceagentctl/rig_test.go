@@ -30,6 +30,10 @@ const movePlan = `{"workflow":{"cloud_workflow_id":"wf_9c1e","plan_id":"pl_1","r
   {"cloud_step_id":"step_2","taskMethod":"startBasicAirClear","params":{"duration_min":20},"depends_on":["step_1"],"on_failure":"abort"}]}
 `
 
+const eveningPlan = `{"workflow":{"cloud_workflow_id":"wf_eve","plan_id":"pl_eve","revision":0,"schedule":{"days":["mon","tue"],"at":"18:00","end_at":"19:00","tz":"Asia/Seoul","until":"2026-12-31"},
+ "origin":{"turn_id":"tn_3","utterance":"월요일과 화요일 저녁에 청정해"}},"device_task_requests":[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"}]}
+`
+
 const bedPlan = `{"workflow":{"cloud_workflow_id":"wf_9c20","plan_id":"pl_2","revision":0,"origin":{"turn_id":"tn_2","utterance":"안방으로 가"}},
  "device_task_requests":[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]}
 `
@@ -109,6 +113,12 @@ func (r *robot) scene(name string) {
 		r.Arrive("master_bedroom")
 		r.scene("verifying")
 		r.Pass(60_000)
+	case "scheduled": // two schedules: one was begun at 18:00 on the Monday, it is 18:01
+		r.Submit(eveningPlan)
+		r.Submit(strings.NewReplacer("eve", "once", `"days":["mon","tue"]`, `"on":"2026-12-24"`, `"until":"2026-12-31"`, `"until":null`, "월요일과 화요일 저녁에 청정해", "").Replace(eveningPlan))
+		r.Pass(4*3_600_000 - 10_000)
+		r.Pass(70_000)
+		r.Do(core.Occurred{Template: "wf_eve", Stamp: "20261130T1800", AtMS: diagtest.Started + 4*3_600_000, EndMS: diagtest.Started + 5*3_600_000})
 	default:
 		r.t.Fatalf("no scene %s", name)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // fromCatalog are the parts of a spec that the catalog adds to what a plan says, or that follow from the rest.
-var fromCatalog = map[string]bool{"Args": true, "Op": true, "Resources": true, "Stops": true, "MovesBody": true}
+var fromCatalog = map[string]bool{"Args": true, "Op": true, "Resources": true, "Stops": true, "MovesBody": true, "GraceMS": true, "Ends": true} // the last two are the device's own
 
 // other gives another value than the present one to whatever a plan can say.
 func other(v reflect.Value) {

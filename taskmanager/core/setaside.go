@@ -67,7 +67,7 @@ func (s *State) Part(keep func(WorkflowID) bool) *State {
 	p.Device.Controls = maps.Clone(s.Device.Controls)
 	p.Workflows, p.Known, p.Services, p.Tombs = maps.Clone(s.Workflows), maps.Clone(s.Known), maps.Clone(s.Services), maps.Clone(s.Tombs)
 	p.active, p.used, p.foreign = maps.Clone(s.active), maps.Clone(s.used), maps.Clone(s.foreign)
-	p.gave = maps.Clone(s.gave)
+	p.gave, p.Templates = maps.Clone(s.gave), maps.Clone(s.Templates)
 	p.order, p.closed = slices.Clone(s.order), slices.Clone(s.closed)
 	for id := range s.Workflows {
 		if !keep(id) {
