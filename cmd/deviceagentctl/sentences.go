@@ -119,7 +119,7 @@ func (l tongue) fact(f diag.Fact, state, reason string) string {
 	case "decision":
 		return l.own(f, f.Kind, f.Ref)
 	case "delay":
-		return l.say(f.Kind)
+		return l.own(f, f.Kind)
 	case "stop":
 		return l.own(f, f.Kind)
 	case "hold":

@@ -217,11 +217,11 @@ func (w *work) whyWaiting(wf *Workflow, i int) (facts []Fact) {
 	if st.Due != 0 {
 		facts = append(facts, Fact{Kind: "delay", Text: fmt.Sprintf("a planned delay of %d ms runs", spec.DelayMS)})
 		if st.Reason == ReasonClockUntrusted {
-			facts = append(facts, Fact{Kind: "time", Text: "the device was off, and for how long is not known: the delay is late by that time, never early"})
+			facts = append(facts, Fact{Kind: "delay", Text: "the device was off, and for how long is not known: the delay is late by that time, never early"})
 		}
 	}
 	if spec.NotBeforeMS > 0 {
-		f := Fact{Kind: "time", Ref: "not_before", Text: "it waits for " + time.UnixMilli(spec.NotBeforeMS).UTC().Format(time.RFC3339)}
+		f := Fact{Kind: "delay", Ref: "not_before", Text: "it waits for " + time.UnixMilli(spec.NotBeforeMS).UTC().Format(time.RFC3339)}
 		if w.now.Trusted {
 			f.LeftMS = max(0, spec.NotBeforeMS-w.now.WallMS)
 		} else {
