@@ -272,6 +272,8 @@ var kinds = map[core.EventKind]func([]byte) (core.Event, error){
 	core.KindExecutorDown:    decodeAs[core.ExecutorDown],
 	core.KindStarted:         decodeAs[core.Started],
 	core.KindTick:            decodeAs[core.Tick],
+	core.KindOccurred:        decodeAs[core.Occurred],
+	core.KindScheduleOver:    decodeAs[core.ScheduleOver],
 	core.KindPlanSubmitted:   decodeAs[core.PlanSubmitted],
 	core.KindDecision:        decodeAs[core.DecisionReceived],
 	core.KindControlReceived: decodeAs[core.ControlReceived],

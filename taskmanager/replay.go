@@ -209,7 +209,9 @@ func (r *replay) start(o origin) error {
 func (r *replay) write(records []Record) {
 	closed := map[string]bool{}
 	for _, rec := range records {
-		r.records[recordKey{rec.Workflow, rec.Item}] = rec
+		if r.records[recordKey{rec.Workflow, rec.Item}] = rec; rec.Body == nil {
+			delete(r.records, recordKey{rec.Workflow, rec.Item})
+		}
 		closed[rec.Workflow] = closed[rec.Workflow] || rec.Closed
 	}
 	maps.DeleteFunc(r.records, func(k recordKey, _ Record) bool { return closed[k.workflow] })
