@@ -193,6 +193,9 @@ func (w *work) occurred(ev Occurred) {
 	if w.peek(p.Workflow) == nil && w.tombOf(p.Workflow) == ReasonNone {
 		w.accept(PlanSubmitted{Head: Head{Hash: t.Hash, Local: p.Local, SentMS: ev.AtMS}, Plan: p})
 		w.ch.Must = true
+		if modeOf(w.dev.Holds).closed() && !p.stopsOnly() {
+			w.cancelWorkflow(p.Workflow, ReasonNotAutomatic) // as a plan that came now would be refused; so that somebody is told
+		}
 	}
 }
 

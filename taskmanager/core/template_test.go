@@ -414,3 +414,17 @@ func TestAStopThatWaitsIsNotUrgent(t *testing.T) {
 		t.Error("a stop that waits for nothing is not heard at once")
 	}
 }
+
+// TestAnOccurrenceWhileAnOperatorHasTheRobot: nothing moves, and the cloud is told.
+func TestAnOccurrenceWhileAnOperatorHasTheRobot(t *testing.T) {
+	r := kept(t)
+	r.setMode(core.ModeService)
+	r.due("e1", 0)
+	if wf := r.wf("tp@e1"); wf.State != core.WfCancelled || wf.Reason != core.ReasonNotAutomatic || len(r.dispatches()) != 0 || len(r.sent(core.MsgResult)) != 1 {
+		t.Fatalf("it is %s (%s), %d dispatches", wf.State, wf.Reason, len(r.dispatches()))
+	}
+	r.setMode(core.ModeAutomatic)
+	r.pass(1_000)
+	r.due("e2", 0)
+	r.wantOf("tp@e2", "step_1", "queued")
+}
