@@ -82,7 +82,7 @@ func (s *seen) happen(rt *rapid.T, r *rig) {
 		return id
 	}
 	clean, move := task("startBasicAirClear"), task("setMoveTo")
-	if rapid.Bool().Draw(rt, "named") == false && r.wf("wf_1").Steps[0].State == core.Completed {
+	if !rapid.Bool().Draw(rt, "named") && r.wf("wf_1").Steps[0].State == core.Completed {
 		clean = ""
 	}
 	switch rapid.IntRange(0, 17).Draw(rt, "what") {
