@@ -426,5 +426,5 @@ func TestAnOccurrenceWhileAnOperatorHasTheRobot(t *testing.T) {
 	r.setMode(core.ModeAutomatic)
 	r.pass(1_000)
 	r.due("e2", 0)
-	r.wantOf("tp@e2", "step_1", "queued")
+	r.wantOf("tp@e2", "step_1", "dispatching")
 }
