@@ -113,12 +113,12 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 			continue
 		}
 		if at, ok := opposes(p, ev, args); ok && a.StopCalls == 0 && a.Pausing == PauseNone && len(spec.Stops) == 0 {
-			w.keep(r, e, Evidence{Leaf: at, Against: true, Event: ev.Event, Value: ev.Data, Source: ev.Source, Class: ev.Class, By: by, Recovered: recovered})
+			w.keep(r, e, Evidence{Leaf: at, Against: true, Event: ev.Event, Value: saidBy(ev), Source: ev.Source, Class: ev.Class, By: by, Recovered: recovered})
 			w.contradict(r, e)
 			continue
 		}
 		if at, ok := proves(p, ev, args); ok && !hasLeaf(eff.Evidence, at) {
-			w.keep(r, e, Evidence{Leaf: at, Event: ev.Event, Value: ev.Data, Source: ev.Source, Class: ev.Class, By: by, Recovered: recovered})
+			w.keep(r, e, Evidence{Leaf: at, Event: ev.Event, Value: saidBy(ev), Source: ev.Source, Class: ev.Class, By: by, Recovered: recovered})
 		}
 	}
 	if we := spec.WaitEvent; we != nil && we.Event == ev.Event && w.peek(r.wf).Steps[i].Released == 0 && classRank(ev.Class) < 2 && matches(we.Match, ev.Data, args) {
@@ -248,15 +248,20 @@ func differs(not, data, args Values) bool {
 	return false
 }
 
+// saidBy is the value of an event as evidence: none where it carries no data, as it will be when it comes back from the disk.
+func saidBy(ev Observed) condition.Value {
+	if ev.Data == nil {
+		return nil
+	}
+	return ev.Data
+}
+
 // keep stores what was accepted with the step.
 func (w *work) keep(r ref, e int, ev Evidence) {
 	wf := w.wf(r.wf)
 	st := &wf.Steps[wf.Attempts[r.at].Step]
 	if ev.Seq == 0 {
 		ev.Seq, ev.At = w.seq, w.now.Boot
-	}
-	if data, ok := ev.Value.(Values); ok && data == nil {
-		ev.Value = nil // an event without data: what comes back from the disk has no value either
 	}
 	st.Effects = slices.Clone(st.Effects)
 	st.Effects[e].Evidence = append(slices.Clone(st.Effects[e].Evidence), ev)

