@@ -109,6 +109,9 @@ func (w *work) pauseMS(wf *Workflow, i int) Instant {
 // Refused: it will not be confirmed any more.
 func (w *work) pauseAnswered(ev StopAnswered) {
 	wf, a := w.attempt(ev.Task)
+	if a != nil && a.holds() && ev.To == ToPause && ev.Accepted {
+		w.mayGoOn(a, true) // also where it comes too late for us: it is going to rest
+	}
 	if a == nil || a.State != Live || ev.To == ToPause && a.Pausing != PauseAsked || ev.To == ToResume && a.Pausing != PauseResuming {
 		return
 	}
@@ -119,7 +122,6 @@ func (w *work) pauseAnswered(ev StopAnswered) {
 		w.stopForHold(wf, a.Step, a, fmt.Sprintf("%s was refused: %s", ev.To, orReason(ev.Reason, "no reason given")))
 	case ev.Accepted:
 		a.PauseTaken, a.dirty = true, true
-		w.mayGoOn(a, a.MayGoOn || ev.To == ToPause)
 		w.askPaused(wf, a)
 	}
 }

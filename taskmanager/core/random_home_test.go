@@ -140,3 +140,33 @@ func TestAHoldRequeuesNothingThatWasCancelled(t *testing.T) {
 		t.Fatalf("nothing can move %v", stuck)
 	}
 }
+
+// TestALateYesToAPauseCounts: the time of a pause is over and the task is being stopped when its executor says yes to the pause. From now on
+// the wheels stand still for a pause, so standing still is no sign that the stop was heard.
+func TestALateYesToAPauseCounts(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.Observed{Event: "pui.paused", Source: "home"})
+	r.read("movement.is_moving", true)
+	r.pass(4_100)
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Accepted: true})
+	ended := func() bool { return r.s.Workflows["wf_1"].Attempts[0].State == core.Ended }
+	for range 8 {
+		r.pass(500)
+		r.read("movement.is_moving", false)
+	}
+	if ended() {
+		t.Fatal("it rests, and may go on at any moment")
+	}
+	r.do(core.StopAnswered{Task: task, Accepted: true})
+	for range 14 {
+		r.pass(500)
+		r.read("movement.is_moving", false)
+	}
+	if !ended() {
+		t.Fatal("it said yes to the stop, and rests")
+	}
+}
