@@ -37,6 +37,7 @@ type device struct {
 	fail     error         // what Receive returns
 	gate     chan struct{} // if set, Receive waits for it
 	asked    int           // the most rows that Pending was asked for
+	mode     string
 }
 
 func newDevice(rows ...string) *device {
@@ -101,7 +102,9 @@ func (d *device) Receipted(_ context.Context, r wire.Receipt) error {
 }
 
 func (d *device) Status() wire.Status {
-	return wire.Status{AgentVersion: "test", Contract: wire.Version}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return wire.Status{AgentVersion: "test", Contract: wire.Version, Mode: d.mode}
 }
 
 func (d *device) taken() []string {
@@ -126,13 +129,14 @@ type lab struct {
 	stop    context.CancelFunc
 	done    chan error
 	nextID  int
+	news    chan struct{} // the status has changed
 }
 
 // bubble runs a test in virtual time with a broker and a device.
 func bubble(t *testing.T, run func(*lab), rows ...string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &lab{t: t, broker: broker.New(), device: newDevice(rows...), done: make(chan error, 1)}
+		l := &lab{t: t, broker: broker.New(), device: newDevice(rows...), done: make(chan error, 1), news: make(chan struct{}, 1)}
 		defer l.broker.Close()
 		l.witness = l.broker.Subscribe(prefix + "up/+")
 		l.start(7)
@@ -147,7 +151,7 @@ func (l *lab) options() Options {
 	n := 0
 	return Options{
 		DeviceID: deviceID, Dial: l.broker.Dial, Outbox: l.device, Receiver: l.device, StoreEpoch: epoch,
-		Log: zerolog.Nop(), Rand: rnd.Float64,
+		Log: zerolog.Nop(), Rand: rnd.Float64, StatusChanged: l.news,
 		NewID: func() string { mu.Lock(); defer mu.Unlock(); n++; return uuid7(0, n) },
 	}
 }

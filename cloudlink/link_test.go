@@ -111,6 +111,38 @@ func TestHelloIsRepeatedWithTheSameNonce(t *testing.T) {
 	})
 }
 
+// What is kept at the broker says what is so: a status that changes is published again, once, with the nonce of its connection.
+func TestAStatusThatChangesIsPublishedAgain(t *testing.T) {
+	change := func(l *lab, mode string) {
+		l.device.mu.Lock()
+		l.device.mode = mode
+		l.device.mu.Unlock()
+		l.news <- struct{}{}
+		synctest.Wait()
+	}
+	bubble(t, func(l *lab) {
+		change(l, "manual") // not answered yet
+		l.online()
+		change(l, "service")
+		change(l, "automatic")
+		time.Sleep(time.Hour)
+		var modes []string
+		for _, h := range l.hellos() {
+			modes = append(modes, h.Mode)
+			if h.Nonce != l.hellos()[0].Nonce || h.ConnNo != "7.1" || !h.Online {
+				t.Errorf("another hello: %+v", h)
+			}
+		}
+		if !slices.Equal(modes, []string{"", "manual", "service", "automatic"}) {
+			t.Errorf("published %q", modes)
+		}
+		l.want(Online, "")
+		l.device.add("row-1")
+		synctest.Wait()
+		l.wantRows("row-1")
+	})
+}
+
 func TestUnreceiptedRowIsSentAgain(t *testing.T) {
 	bubble(t, func(l *lab) {
 		l.online()
