@@ -119,7 +119,7 @@ func (s *State) held(dev *Device, wf *Workflow, i int) (out []Hold) {
 // Holders lists all holds that stand: of the device, then of open workflows by rank.
 func (s *State) Holders() []Hold {
 	out := slices.Clone(s.Device.Holds)
-	for _, id := range s.order {
+	for _, id := range s.withHolds() {
 		out = append(out, s.Workflows[id].Holds...)
 	}
 	return out
@@ -162,7 +162,7 @@ func (w *work) hold(h Hold) bool {
 		h.Until = w.now.Boot + max(1, Instant(h.AfterMS))
 	}
 	list, wf := w.holdList(h)
-	if list == nil || wf != nil && wf.State.Terminal() {
+	if list == nil || wf != nil && wf.State.Terminal() && !wf.trails(-1) {
 		return false
 	}
 	i := slices.IndexFunc(*list, h.same)
@@ -247,7 +247,7 @@ func (w *work) holdsChanged(h Hold, wf *Workflow) {
 		return
 	}
 	for _, id := range w.everyone() {
-		if wf := w.peek(id); !wf.State.Terminal() && h.reachesAny(wf) {
+		if wf := w.peek(id); !wf.State.Terminal() && h.reachesAny(wf) || wf.trails(-1) {
 			w.underHolds(w.wf(id))
 		}
 	}
@@ -261,7 +261,7 @@ func (w *work) underHolds(wf *Workflow) {
 	for i := range wf.Steps {
 		w.steer(wf, i)
 	}
-	w.progress(wf)
+	w.steerTrailing(wf)
 }
 
 // holdsDue releases the holds whose time is over.
@@ -272,7 +272,7 @@ func (w *work) holdsDue() {
 			w.releaseIf(h, func(o Hold) bool { return o.same(h) && over(o) })
 		}
 	}
-	for _, id := range w.cur.order {
+	for _, id := range w.cur.withHolds() {
 		for _, h := range w.peek(id).Holds {
 			if over(h) {
 				w.releaseIf(h, func(o Hold) bool { return o.same(h) && over(o) })
@@ -335,7 +335,7 @@ func (w *work) isHeld(wf *Workflow) bool {
 
 // resting says that no task of the workflow is under way, but for those that are paused.
 func resting(wf *Workflow) bool {
-	return !anyIn(wf, Dispatching, Running, Verifying, OutcomeUnknown, Cancelling)
+	return !anyIn(wf, Dispatching, Running, Verifying, OutcomeUnknown, Cancelling) && quiet(wf)
 }
 
 // holderOf says who speaks through a control: the robot's own socket is an operator's, all else comes from the cloud, which may speak
@@ -434,6 +434,7 @@ func (w *work) targetOf(ev ControlReceived, ans *Answer) (*Workflow, int) {
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(ev.Past.State)
 	case wf == nil || one && i < 0:
 		ans.Reason = ReasonUnknownTarget
+	case wf.trails(i): // its cleaner may run on for long
 	case wf.State.Terminal():
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(wf.State)
 	case i >= 0 && wf.Steps[i].State.Terminal():

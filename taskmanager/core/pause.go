@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"deviceagent/taskmanager/core/catalog"
@@ -68,8 +67,7 @@ func (w *work) halt(wf *Workflow, i int, a *Attempt) {
 	switch {
 	case wf.facts(i).Pause:
 		w.pausing(wf, a, PauseAsked)
-		w.ch.Now = append(w.ch.Now, Pause{Task: a.Task, Service: a.Service})
-		w.ch.Outputs = slices.DeleteFunc(w.ch.Outputs, func(o Output) bool { r, ok := o.(Resume); return ok && r.Task == a.Task }) // of this very batch: it would come behind
+		w.pauseNow(a)
 	case wf.Plan.Steps[i].MovesBody:
 		w.stopForHold(wf, i, a, "its operation cannot pause")
 	}
@@ -116,6 +114,10 @@ func (w *work) pauseAnswered(ev StopAnswered) {
 		return
 	}
 	w.touched = true
+	if wf.trailing(a) {
+		w.trailingAnswered(wf, a, ev)
+		return
+	}
 	switch {
 	case ev.Refused:
 		w.ask(a) // it may have ended, or be unknown to its executor
@@ -144,11 +146,11 @@ func (w *work) askPaused(wf *Workflow, a *Attempt) {
 // been told while nobody listened.
 func (w *work) pauseDue(wf *Workflow, a *Attempt) {
 	i := a.Step
-	if a.State != Live || wf.Steps[i].Task != a.Task {
+	if wf.trailing(a) {
+		w.trailingDue(wf, a)
 		return
 	}
-	if wf.Steps[i].State.Terminal() {
-		w.freed = true // who waits for what it keeps may have it now
+	if a.State != Live || wf.Steps[i].Task != a.Task {
 		return
 	}
 	switch a.Pausing {
@@ -228,7 +230,7 @@ func (w *work) unpause(wf *Workflow, i int, a *Attempt) {
 // pauseTold takes what an executor says of a task that runs: that it is paused, or that it is not.
 func (w *work) pauseTold(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 	st := &wf.Steps[i]
-	if st.Task != a.Task || a.State != Live || a.Cloud {
+	if st.Task != a.Task || a.State != Live || a.Cloud || wf.trailing(a) {
 		return
 	}
 	switch {
@@ -256,19 +258,6 @@ func (w *work) pauseTold(wf *Workflow, i int, a *Attempt, ev TaskStatus) {
 func (w *work) mayGoOn(a *Attempt, may bool) {
 	if a.MayGoOn != may {
 		a.MayGoOn, a.dirty, w.touched = may, true, true
-	}
-}
-
-// restsStill takes what an executor says of a task whose step has ended: that it is paused. However still what it uses stands, it may
-// go on at any moment, so rest alone is not its end.
-func (w *work) restsStill(wf *Workflow, a *Attempt, paused bool) {
-	if wf.Steps[a.Step].State.active() && wf.Steps[a.Step].Task == a.Task || a.State != Live || paused == (a.Pausing == PauseConfirmed) {
-		return
-	}
-	a.Pausing, a.PauseAt, a.pauseNext, a.dirty = PauseNone, 0, 0, true
-	w.freed = true // whoever waits for what it holds asks for it in another way now
-	if paused {
-		a.Pausing, a.PauseAt = PauseConfirmed, w.now.Boot
 	}
 }
 
@@ -426,13 +415,6 @@ func (w *work) wanted(task TaskID) bool {
 	return true
 }
 
-// dropPaused stops the task of a step that has ended while it was held: nobody would ever let it go on.
-func (w *work) dropPaused(wf *Workflow, i int) {
-	if a := wf.attempt(wf.Steps[i].Task); a != nil && a.holds() && a.Pausing != PauseNone && a.State == Live {
-		w.stop(wf, a)
-	}
-}
-
 // holdEffect says what a hold does to a step that is under way: one word for people and for the answer of a pause; "" where the step is not under
 // way or nobody holds it.
 func (w *work) holdEffect(wf *Workflow, i int) string {
@@ -490,7 +472,11 @@ func (w *work) whyPaused(wf *Workflow, i int) []Fact {
 // effectsOfHold lists what the holders of a workflow do to each step that is under way, as in "step_1 pausing".
 func (w *work) effectsOfHold(wf *Workflow) (out []string) {
 	for i := range wf.Steps {
-		if effect := w.holdEffect(wf, i); effect != "" {
+		effect := w.holdEffect(wf, i)
+		if effect == "" {
+			effect = w.trailingEffect(wf, i)
+		}
+		if effect != "" {
 			out = append(out, string(wf.Plan.Workflow)+"/"+string(wf.Steps[i].ID)+" "+effect)
 		}
 	}

@@ -107,7 +107,9 @@ func (w *work) taskStatus(ev TaskStatus) {
 		w.adopt(wf, i, a, ev.Instance)
 		w.mayGoOn(a, ev.Paused || a.MayGoOn && !ev.Resumed && (a.Pausing != PauseNone || a.State == Stopping))
 		w.pauseTold(wf, i, a, ev)
-		w.restsStill(wf, a, ev.Paused)
+		if wf.trailing(a) {
+			w.trailingTold(wf, a, ev, anew)
+		}
 		if ev.Paused && a.State == Stopping && a.StopCalls >= maxStops && wf.facts(i).Cancel {
 			w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: wf.Plan.Steps[i].Method}) // it would rest like that for ever
 		}

@@ -356,11 +356,13 @@ func (wf *Workflow) nextWake() Instant {
 			t = x
 		}
 	}
+	if !wf.State.Terminal() || wf.holdsAny() {
+		early(nextRelease(wf.Holds))
+	}
 	if !wf.State.Terminal() {
 		if wf.Cancel == ReasonNone {
 			early(wf.Deadline)
 		}
-		early(nextRelease(wf.Holds))
 		for i := range wf.Steps {
 			if !wf.Steps[i].State.Terminal() {
 				early(wf.Steps[i].Due)

@@ -127,7 +127,7 @@ func (w *work) stopMS(spec *StepSpec) int64 {
 }
 
 // end releases what an attempt held.
-func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
+func (w *work) end(wf *Workflow, a *Attempt, how Outcome, reason Reason) {
 	if a.State == Ended {
 		return
 	}
@@ -135,6 +135,9 @@ func (w *work) end(_ *Workflow, a *Attempt, how Outcome, reason Reason) {
 	a.dirty, w.touched, w.freed = true, true, true
 	for _, res := range a.Resources {
 		w.lastUsed(res)
+	}
+	if wf.held {
+		w.progress(wf) // it may be what the others of its workflow have waited for
 	}
 }
 
@@ -201,7 +204,7 @@ func (w *work) complete(wf *Workflow, i int) {
 	}
 	st.Done = w.now.Boot
 	w.move(wf, i, Completed, ReasonNone)
-	w.dropPaused(wf, i)
+	w.steerTrailing(wf)
 	w.ch.Must = true
 }
 
