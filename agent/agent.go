@@ -41,7 +41,8 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err := os.MkdirAll(o.Config.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state_dir: %w", err)
 	}
-	st, err := store.Open(ctx, storePath(o.Config), store.Options{MaxPages: int64(o.Config.Limits.StoreQuota) / 4096})
+	st, err := store.Open(ctx, storePath(o.Config), store.Options{MaxPages: int64(o.Config.Limits.StoreQuota) / 4096,
+		Device: o.Config.DeviceID, Machine: o.Machine})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store: %w", err)
 	}

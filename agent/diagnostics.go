@@ -85,6 +85,9 @@ func (a *Agent) phase() string {
 }
 
 func (a *Agent) warnings() (out []string) {
+	if a.o.Note != "" {
+		out = append(out, a.o.Note)
+	}
 	if n := a.manager.KeptOut(); n > 0 {
 		out = append(out, strconv.Itoa(n)+" messages or events made the agent fail and are refused")
 	}
@@ -92,7 +95,7 @@ func (a *Agent) warnings() (out []string) {
 		out = append(out, "the liveness audit had to heal "+strconv.FormatInt(n, 10)+" times: see the log")
 	}
 	if from := a.manager.StoreSetAside(); from != "" {
-		out = append(out, "a damaged store was moved to "+from)
+		out = append(out, "a store that is damaged or was copied from another machine was moved to "+from)
 	}
 	return out
 }

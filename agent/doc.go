@@ -51,6 +51,8 @@ type Options struct {
 	Dial     func(context.Context) (net.Conn, error)
 	NewID    func() string
 	Notify   func(state string) // systemd; nil: nobody listens
+	Note     string             // a warning to be shown with the status, see [Catalog]; "": none
+	Machine  string             // a mark of the hardware, see [Machine]; "": not known
 
 	WrapStore func(taskmanager.Store) taskmanager.Store // a test that stands between task manager and disk; nil: nobody does
 }

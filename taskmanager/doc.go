@@ -11,3 +11,7 @@ var ErrNotCommitted = errors.New("batch not committed")
 
 // ErrStoreBroken says that the store can no longer be trusted by this process: a failed sync, an I/O error, a corrupt page.
 var ErrStoreBroken = errors.New("store broken")
+
+// ErrStoreClosed says that the store was closed under the task manager: nothing will ever be committed again, and the process is on its
+// way out. The body is not stopped for that.
+var ErrStoreClosed = errors.New("store closed")

@@ -110,7 +110,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o.Log.Error().Str("workflow_id", id).Str("cause", m.quarantine.causes[id]).Msg("record set aside")
 	}
 	if img.SetAside != "" {
-		o.Log.Error().Str("moved_to", img.SetAside).Msg("damaged store set aside, a new one begun")
+		o.Log.Error().Str("moved_to", img.SetAside).Str("cause", img.AsideWhy).Msg("store set aside, a new one begun")
 	}
 	return m, nil
 }
@@ -257,6 +257,9 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	rows := m.batch(c, now, events)
 	switch err := m.commit(ctx, rows); {
 	case err == nil:
+	case errors.Is(err, ErrStoreClosed): // to try again would never end
+		answer(batch, core.Change{}, err)
+		return fmt.Errorf("cannot commit: %w", err)
 	case errors.Is(err, ErrNotCommitted):
 		m.cur.Device.TaskNo = c.DeviceRow().TaskNo // what need not wait for the disk has left: its ids are not used again
 		m.notCommitted(batch, err)

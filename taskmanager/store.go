@@ -7,7 +7,8 @@ import "context"
 type Store interface {
 	// Load reads everything that a start needs: open records, the whole outbox, single values and the last journal row.
 	Load(ctx context.Context) (Image, error)
-	// Commit writes one batch in one transaction. nil: durable. [ErrNotCommitted]: surely nothing of it is there. Any other
+	// Commit writes one batch in one transaction. nil: durable. [ErrNotCommitted]: surely nothing of it is there, and with
+	// [ErrStoreClosed] nothing ever will be. Any other
 	// error wraps [ErrStoreBroken]: stop what moves, exit, verify at the next start. It is never cancelled half way: ctx bounds
 	// only the wait before it begins.
 	Commit(ctx context.Context, b Batch) error
@@ -28,7 +29,8 @@ type Image struct {
 	Epoch      string // store_epoch, random, made with a new store
 	StartNo    int64  // starts so far; the Manager commits StartNo+1 before it acts
 	Fresh      bool   // the store was made new by this open
-	SetAside   string // path of a damaged predecessor that was moved away, "" if none
+	SetAside   string // path of a predecessor that was moved away, "" if none
+	AsideWhy   string // why it was: damaged, a clone
 	Records    []Record
 	Outbox     []OutboxRow
 	OutboxSeq  int64             // highest that was ever committed in this epoch, also if its row is gone; 0 if none

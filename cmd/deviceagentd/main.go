@@ -60,16 +60,21 @@ func run() int {
 		fmt.Fprintln(os.Stderr, err)
 		return exitUsage
 	}
-	cat, err := readCatalog(cfg.CatalogDir)
+	if opt.check {
+		cat, err := readCatalog(cfg.CatalogDir)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return exitUsage
+		}
+		fmt.Printf("settings and catalog are good: device %s, catalog %.12s\n", cfg.DeviceID, cat.Etag)
+		return exitOK
+	}
+	cat, note, err := agent.Catalog(cfg.CatalogDir, cfg.StateDir, defaults.Files)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitUsage
 	}
-	if opt.check {
-		fmt.Printf("settings and catalog are good: device %s, catalog %.12s\n", cfg.DeviceID, cat.Etag)
-		return exitOK
-	}
-	return serve(cfg, origins, cat)
+	return serve(cfg, origins, cat, note)
 }
 
 func flags(args []string) (options, error) {
@@ -126,9 +131,12 @@ func readCatalog(dir string) (*catalog.Catalog, error) {
 	return cat, err
 }
 
-func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog) int {
+func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog, note string) int {
 	log, flush := logger(cfg.Log.Level)
 	defer flush()
+	if note != "" {
+		log.Error().Str("note", note).Msg("catalog not as it should be")
+	}
 	notify := agent.Notifier(log)
 	clk, err := clock.New(clock.Options{BootID: cfg.Time.BootID, AssumeSynced: cfg.Time.AssumeSynced})
 	if err != nil {
@@ -137,7 +145,7 @@ func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog) int 
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a, err := agent.New(ctx, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Clock: clk, Log: log, Notify: notify})
+	a, err := agent.New(ctx, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Clock: clk, Log: log, Notify: notify, Machine: agent.Machine(os.DirFS("/")), Note: note})
 	if err != nil {
 		log.Error().Err(err).Msg("agent cannot start")
 		return exitError

@@ -11,6 +11,11 @@ var (
 	ErrNewerSchema = errors.New("store was written by a newer version")
 	// ErrForeign says that the file is a database of some other program. It was not touched.
 	ErrForeign = errors.New("file is not a task store")
+	// ErrOtherDevice says that the store belongs to another device. It was not touched: give the device its name back, or move the
+	// file away to begin anew.
+	ErrOtherDevice = errors.New("store belongs to another device")
+	// errCloned says that the store was copied from another machine: what is open in it belongs there.
+	errCloned = errors.New("store was copied from another machine")
 	// errDamaged marks what start moves aside.
 	errDamaged = errors.New("store is damaged")
 	// errDiffers says that a row with this key is there with other content: memory and disk have parted.
@@ -53,7 +58,7 @@ func codeOf(err error) int {
 
 // judge classifies an error.
 func judge(err error) outcome {
-	if errors.Is(err, errDamaged) {
+	if errors.Is(err, errDamaged) || errors.Is(err, errCloned) {
 		return damages
 	}
 	if errors.Is(err, errLogFull) || errors.Is(err, errInvalid) {

@@ -25,7 +25,7 @@ func (s *Store) Load(ctx context.Context) (img taskmanager.Image, err error) {
 			return err
 		})
 	})
-	img.Fresh, img.SetAside = s.fresh, s.setAside
+	img.Fresh, img.SetAside, img.AsideWhy = s.fresh, s.setAside, s.asideWhy
 	return img, err
 }
 

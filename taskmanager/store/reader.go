@@ -93,11 +93,13 @@ type marks struct {
 	commits, journal, outbox int64
 	forgotten                int64
 	user                     map[string]string // the user's meta values
+	own                      map[string]string // the store's
 }
 
 func (r *reader) marks() (marks, error) {
 	m := marks{user: map[string]string{}}
 	own := map[string]string{}
+	m.own = own
 	err := r.meta.each(uncancelled, func(v []driver.Value) error {
 		key, value := asText(v[0]), asText(v[1])
 		if user, ok := strings.CutPrefix(key, userPrefix); ok {

@@ -47,6 +47,8 @@ const (
 	metaCount     = "commit_no"    // of the last commit that had no new journal row to be recognised by
 	metaOutbox    = "outbox_seq"   // highest ever, written when rows go
 	metaForgotten = "forgotten_ms" // newest expiry of a pruned key of the id memory
+	metaDevice    = "device"       // whose store it is
+	metaMachine   = "machine"      // the hardware that it was made on
 	userPrefix    = "u:"
 )
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 )
 
@@ -26,6 +28,7 @@ func (s *Store) start(ctx context.Context, steps []migration) error {
 		return errors.Join(err, derr)
 	}
 	if !errors.Is(err, errAbsent) {
+		s.asideWhy = err.Error()
 		if s.setAside, err = moveAside(s.path); err != nil {
 			return err
 		}
@@ -57,9 +60,43 @@ func (s *Store) startSound(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return err
 	}
+	if err := s.claim(marks); err != nil {
+		return err
+	}
 	s.epoch, s.count, s.journal, s.outbox = marks.epoch, marks.commits, marks.journal, marks.outbox
 	s.forgotten.Store(marks.forgotten)
 	return s.ballast.keep()
+}
+
+// claim holds the store against the device and the machine that open it, and writes them down where it does not name them.
+func (s *Store) claim(m marks) error {
+	switch dev, machine := m.own[metaDevice], m.own[metaMachine]; {
+	case s.opt.Device != "" && dev != "" && dev != s.opt.Device:
+		return fmt.Errorf("%w: it is that of %q, this device is %q: give it its name back, or move the file away to begin anew", ErrOtherDevice, dev, s.opt.Device)
+	case s.opt.Machine != "" && machine != "" && machine != s.opt.Machine:
+		return fmt.Errorf("%w: made on %s, this is %s", errCloned, machine, s.opt.Machine)
+	}
+	mine := map[string]string{}
+	for key, value := range map[string]string{metaDevice: s.opt.Device, metaMachine: s.opt.Machine} {
+		if value != "" && m.own[key] == "" {
+			mine[key] = value
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	err := s.w.tx(func() error {
+		for _, key := range slices.Sorted(maps.Keys(mine)) {
+			if err := s.w.putMeta(key, mine[key]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && judge(err) == refuses {
+		return nil // a full disk: the next start writes it
+	}
+	return err
 }
 
 // examineFile looks at the names only. An empty file is damage: a new store gets its name when it is complete.

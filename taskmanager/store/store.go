@@ -39,6 +39,10 @@ type Options struct {
 	MaxPages int64
 	// BallastBytes is the size of the file that is kept beside the database and removed on a full disk; 0: 8 MiB, < 0: none.
 	BallastBytes int64
+	// Device and Machine say whose store it is, where they are given: a name that the operator chose, and a mark of the hardware. A new
+	// store takes them in. A store of another device is refused ([ErrOtherDevice]): its name was changed, or the file was copied. One
+	// of another machine is a clone, whose plans belong to the machine that it was copied from: it is moved aside like a damaged one.
+	Device, Machine string
 	// IdleAfter is the pause after the last commit before the log is copied back and grown; 0: 100 ms.
 	IdleAfter time.Duration
 	// WALPages is the length of the log, in pages, at which it is copied back at once; 0: 1,000. The log file is grown to it.
@@ -72,6 +76,7 @@ type Store struct {
 	opt      Options
 	fresh    bool
 	setAside string
+	asideWhy string
 	epoch    string
 
 	gate    chan struct{} // capacity 1: who holds it owns the writer and every field of this block
@@ -98,7 +103,7 @@ type Store struct {
 
 var _ taskmanager.Store = (*Store)(nil)
 
-var errClosed = errors.New("store is closed")
+var errClosed = fmt.Errorf("store is closed: %w", taskmanager.ErrStoreClosed)
 
 // Open opens the store at path, makes it if it is not there, and brings its schema up to date. A damaged file is moved aside to
 // path.damaged-N with its log, and a new store with a new epoch takes its place; [taskmanager.Image] tells so (Fresh, SetAside).

@@ -45,7 +45,7 @@ type recordKey struct{ workflow, item string }
 
 var _ taskmanager.Store = (*Memory)(nil)
 
-var errHandle = errors.New("handle is closed")
+var errHandle = fmt.Errorf("handle is closed: %w", taskmanager.ErrStoreClosed)
 
 // NewMemory makes an empty store with an epoch of its own.
 func NewMemory() *Memory {

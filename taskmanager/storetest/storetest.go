@@ -348,8 +348,8 @@ func closedRefuses(f *fixture) {
 	if err := f.s.Close(); err != nil {
 		f.t.Fatalf("close: %v", err)
 	}
-	if err := f.s.Commit(f.ctx, taskmanager.Batch{}); !errors.Is(err, taskmanager.ErrNotCommitted) {
-		f.t.Fatalf("commit error %v, want not committed", err)
+	if err := f.s.Commit(f.ctx, taskmanager.Batch{}); !errors.Is(err, taskmanager.ErrNotCommitted) || !errors.Is(err, taskmanager.ErrStoreClosed) {
+		f.t.Fatalf("commit error %v, want not committed, and that it is closed", err)
 	}
 	if err := f.s.Probe(f.ctx); err == nil {
 		f.t.Fatal("a closed store answers a probe")
