@@ -65,7 +65,9 @@ func TestF70_AStoreOfAnotherDeviceOrMachine(t *testing.T) {
 func TestF69_UpgradeThenDowngrade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tasks.db")
 	newer := append(migrations[:len(migrations):len(migrations)], migration{`CREATE TABLE extra (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`})
-	with := func(steps []migration) (*Store, error) { return open(context.Background(), path, small.withDefaults(), steps) }
+	with := func(steps []migration) (*Store, error) {
+		return open(context.Background(), path, small.withDefaults(), steps)
+	}
 	s, err := with(migrations)
 	if err != nil {
 		t.Fatal(err)

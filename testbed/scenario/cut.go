@@ -22,6 +22,8 @@ type Cut struct {
 	After    bool
 	From, To int64  // sequences of its first and last row
 	Kinds    string // of its events
+
+	refused bool // by the disk
 }
 
 func (c Cut) String() string {
@@ -53,8 +55,8 @@ func (r *Runner) Cuts(t *testing.T, s *Scenario) (base *Observation, cuts []Cut,
 	c := &cutter{}
 	base, _, err = r.playCut(t, s, c)
 	for _, n := range c.seen {
-		for _, after := range []bool{false, true} {
-			n.After = after
+		cuts = append(cuts, n)
+		if n.After = true; !n.refused {
 			cuts = append(cuts, n)
 		}
 	}
@@ -231,10 +233,22 @@ func (s cutStore) Commit(ctx context.Context, b taskmanager.Batch) error {
 		return fmt.Errorf("power cut: %w", taskmanager.ErrStoreBroken)
 	}
 	err := s.Store.Commit(ctx, b)
-	if due && err == nil {
+	switch {
+	case err != nil:
+		s.c.refused()
+	case due:
 		s.c.power()
 	}
 	return err
+}
+
+// refused notes that the last commit did not take place: there is no moment after it.
+func (c *cutter) refused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.seen) > 0 {
+		c.seen[len(c.seen)-1].refused = true
+	}
 }
 
 // due counts a commit, and says whether the power goes at it.

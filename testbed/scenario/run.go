@@ -115,7 +115,7 @@ func (r *Runner) play(s *Scenario, dir string, cut *cutter) (seen *Observation, 
 	for _, st := range s.Stimul {
 		if err := h.do(st); err != nil {
 			if cut != nil && cut.at > 0 {
-				break // what it was to come after does not come after every cut
+				continue // what it was to come after does not come after every cut, and who spoke while the device was off is not heard
 			}
 			return nil, fmt.Errorf("%s:%d: %w", s.Path, st.No, err)
 		}
