@@ -496,3 +496,22 @@ func TestANewStoreStopsTheBodyOnce(t *testing.T) {
 		t.Fatalf("%d stops, want no more", n)
 	}
 }
+
+// The stop has taken, the power goes before anybody hears of it, and a robot that is told to stop once more has nothing to stop: the step
+// was cancelled by the user, and not stopped from outside.
+func TestAStopThatTookBeforeTheRestartIsACancel(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(cancel("wf_1"))
+	r.want("step_1", "cancelling")
+	r.restart("run-1")
+	r.do(core.StopAnswered{Task: task, Refused: true})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Instance: "run-1", Ended: &core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled}})
+	r.want("step_1", "cancelled/user_cancelled")
+	if st := r.step("step_1"); st.Stop != "confirmed" {
+		t.Errorf("the stop counts as %q", st.Stop)
+	}
+}

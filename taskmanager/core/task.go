@@ -167,6 +167,11 @@ func (w *work) taskEnded(ev TaskEnded) {
 	case OutcomeDone:
 		w.claimsDone(wf, i, ev)
 	case OutcomeCancelled:
+		if st.Wish != ReasonNone { // we asked for it, also where the executor refused to stop what had ended already
+			w.move(wf, i, Cancelled, st.Wish)
+			st.Stop, w.ch.Must = confirmed, true
+			return
+		}
 		if stopped && st.State == OutcomeUnknown {
 			w.restedUnknown(wf, i) // we stopped it, to be able to send it again
 			return
