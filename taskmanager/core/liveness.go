@@ -151,7 +151,9 @@ func (a *auditor) wanted(at *Attempt) bool {
 		wf := a.w.peek(id)
 		for i := range wf.Steps {
 			if st := &wf.Steps[i]; st.State == Queued && st.Detail == string(at.Task) {
-				return true
+				if met, _ := a.w.dependencies(wf, i); met { // what had released it may ask by now: then it waits for that
+					return true
+				}
 			}
 		}
 	}

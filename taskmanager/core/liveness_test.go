@@ -147,3 +147,26 @@ func TestALostTaskOfAProvenStepIsAskedFor(t *testing.T) {
 		t.Error("nobody asked for it")
 	}
 }
+
+// A step that was released by the start of another, which asks by now, waits for that and not for what once was in its way.
+func TestTheAuditKnowsWhatAReleasedStepWaitsFor(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.offer("wf_2", "pl_2", toKitchen)
+	move := r.last().Task
+	r.accept(move)
+	r.submit(`[{"cloud_step_id":"a","taskMethod":"setScreen","params":{"brightness":70},"wait_policy":"submitted"},{"cloud_step_id":"b","taskMethod":"setMoveTo","params":{"position":"거실"},"depends_on":["a"]}]`)
+	screen := r.last().Task
+	r.accept(screen)
+	r.want("b", "queued/resource_busy")
+	r.do(core.TaskEnded{Task: screen, Outcome: core.OutcomeFailed, Reason: "jammed"})
+	r.want("a", "blocked/jammed", "b", "queued")
+	r.event("movement.arrived", move, core.Values{"room_id": "kitchen"})
+	r.settleAt("movement.location", "kitchen")
+	if st := r.stepOf("wf_2", "step_1"); st.State != core.Completed {
+		t.Fatalf("the move is %s", st.State)
+	}
+	if found := core.Audit(r.s, r.now); len(found) != 0 {
+		t.Fatalf("an alarm over a sound state: %v", found)
+	}
+}
