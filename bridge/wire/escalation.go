@@ -71,12 +71,12 @@ type Usage struct {
 
 // crossDecision: an action that changes the plan comes with the plan, and no other one does.
 func crossDecision(w *walker, d *Decision) {
-	changes := d.Action == "replan_cloud" || d.Action == "substitute" || d.Action == "return_to_station"
+	changes := d.Action == "replan_cloud" || d.Action == "substitute"
 	switch {
 	case changes && d.Plan == nil:
 		w.faultAt("plan", ReasonMissingField, fmt.Sprintf("is needed for %s: the next revision of the workflow", d.Action))
 	case !changes && d.Plan != nil:
-		w.faultAt("plan", ReasonBadValue, "belongs to replan_cloud, substitute and return_to_station")
+		w.faultAt("plan", ReasonBadValue, "belongs to replan_cloud and substitute")
 	case d.Plan != nil:
 		crossPlan(w, d.Plan, "plan.")
 	}

@@ -24,7 +24,7 @@ var extras = map[string]string{
 	"Control": `{"allOf":[{"if":{"properties":{"verb":{"const":"cancel"}}},"else":{"properties":{"scope":{"not":{"const":"schedule"}}}}},
 		{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
 		{"if":{"properties":{"scope":{"const":"step"}}},"then":{"properties":{"target":{"pattern":"/"}}},"else":{"properties":{"target":{"pattern":"^[^/]*$"}}}}]}`,
-	"Decision": `{"if":{"properties":{"action":{"enum":["replan_cloud","substitute","return_to_station"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
+	"Decision": `{"if":{"properties":{"action":{"enum":["replan_cloud","substitute"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
 		"else":{"properties":{"plan":{"type":"null"}}}}`,
 	"Ack": `{"oneOf":[{"required":["ref_id"]},{"required":["ref_sha256"]}]}`,
 	"Request": `{"allOf":[

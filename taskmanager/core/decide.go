@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"deviceagent/taskmanager/core/catalog"
+)
 
 // DecisionReceived is an answer to an escalation. What it says is never proof of anything: it chooses among the offered actions.
 type DecisionReceived struct {
@@ -104,16 +108,21 @@ func (w *work) whyClosed(wf *Workflow, e *Escalation) Reason {
 
 // decide carries out what was chosen.
 func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
-	if ev.Action.replans() {
+	if ev.Action == ActReplan || ev.Action == ActSubstitute {
 		w.replan(ev, wf, ans)
 		return
 	}
 	w.closeEscalation(wf, i, EscDecided, ReasonNone, ev.Action)
-	if ev.Action == ActRetry {
+	switch ev.Action {
+	case ActRetry:
 		w.retryAsked(wf, i)
-		return
+	case ActReturn:
+		w.takeFate(wf, i, "")
+		w.abortRest(wf)
+		w.runStanding(catalog.StandingReturn, "decided when "+string(wf.Plan.Workflow)+" had failed")
+	default:
+		w.takeFate(wf, i, "")
 	}
-	w.takeFate(wf, i, "")
 }
 
 // replan hands the new revision to its door, which closes the questions of the workflow. Its faults refuse the decision and leave the

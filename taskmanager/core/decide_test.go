@@ -298,3 +298,37 @@ func TestA18_TheWordOfADecisionProvesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestTheRobotReturnsByDecision: the plan is given up with all its branches, and the catalog's own plan takes the robot home.
+func TestTheRobotReturnsByDecision(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"}},
+	 {"cloud_step_id":"clean","taskMethod":"startBasicAirClear","required_effects":["air_cleaning_completed"]},
+	 {"cloud_step_id":"air","taskMethod":"getAirQuality","depends_on":["step_1"]}]`)
+	move, clean := r.dispatches()[0], r.dispatches()[1]
+	if move.Method != "setMoveTo" {
+		move, clean = clean, move
+	}
+	r.accept(clean.Task)
+	r.do(core.TaskAnswered{Task: move.Task, Reason: core.ReasonExecutorRefused})
+	r.want("step_1", "blocked", "clean", "running")
+	r.decided(core.ActReturn)
+	r.want("step_1", "failed/executor_refused", "clean", "cancelling/plan_aborted", "air", "cancelled/plan_aborted")
+	if left := r.wf("wf_1").Left(); left != (core.Budget{Decisions: 2, Replans: 0}) {
+		t.Errorf("left %+v", left)
+	}
+	r.do(core.TaskEnded{Task: clean.Task, Outcome: core.OutcomeCancelled})
+	r.wantWorkflow(core.WfFailed)
+	for range 10 { // whether it is there already is read first
+		r.elsewhere()
+		r.idle()
+		r.pass(500)
+	}
+	for _, d := range r.dispatches() {
+		if d.Method == "returnToStation" {
+			return
+		}
+	}
+	t.Fatalf("dispatched %+v", r.dispatches())
+}

@@ -47,14 +47,15 @@ type Action string
 
 // The actions of this form. ask_user is part of the vocabulary and is offered by nobody yet.
 const (
-	ActRetry      Action = "retry_local"  // one more attempt
-	ActReplan     Action = "replan_cloud" // a new revision of the plan
-	ActSubstitute Action = "substitute"   // a new revision in which another operation provides the effect
-	ActCancel     Action = "cancel"       // the step takes its terminal state, what depends on it is skipped
+	ActRetry      Action = "retry_local"       // one more attempt
+	ActReplan     Action = "replan_cloud"      // a new revision of the plan
+	ActSubstitute Action = "substitute"        // a new revision in which another operation provides the effect
+	ActReturn     Action = "return_to_station" // the plan is given up, and the catalog's standing plan takes the robot to its station
+	ActCancel     Action = "cancel"            // the step takes its terminal state, what depends on it is skipped
 )
 
 // replans says whether an action changes the plan, and so is counted as a replan.
-func (a Action) replans() bool { return a == ActReplan || a == ActSubstitute }
+func (a Action) replans() bool { return a == ActReplan || a == ActSubstitute || a == ActReturn }
 
 // Budget is what the cloud may still be asked for. Source: docs/taskmanager.md, escalation.
 type Budget struct {
@@ -137,8 +138,20 @@ func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Actio
 			out = append(out, ActSubstitute)
 		}
 		out = append(out, ActReplan)
+		if w.mayReturn(wf, i, reason) {
+			out = append(out, ActReturn)
+		}
 	}
 	return append(out, ActCancel)
+}
+
+// mayReturn says whether the way to the station is an answer: the plan moves the robot, nobody has stopped it, and it is not that very
+// way that has failed.
+func (w *work) mayReturn(wf *Workflow, i int, reason Reason) bool {
+	way := w.cat.Standing[catalog.StandingReturn]
+	failed := wf.Plan.Steps[i].Method
+	return InfoOf(reason).Class != User && slices.ContainsFunc(wf.Plan.Steps, func(s StepSpec) bool { return s.MovesBody }) &&
+		slices.ContainsFunc(way, func(s catalog.StandingStep) bool { return w.cat.Operations[s.Method].MovesBody && s.Method != failed })
 }
 
 // mayRedo says whether one more attempt could be made: nothing of safety and nobody's wish is against it, the outcome can be another,
