@@ -40,6 +40,7 @@ type device struct {
 	disk  *storetest.Failing // of the present life
 	boots int
 	clock *clock.Virtual
+	wall  wallClock
 	past  []*life
 }
 
@@ -55,7 +56,7 @@ const deviceID = "rb-1"
 // start runs the agent on the newest copy of the disk.
 func (d *device) start(ctx context.Context) error {
 	if d.clock == nil {
-		d.clock = clock.Package(fmt.Sprintf("%032x", d.boots+1))
+		d.clock = d.wall.boot(fmt.Sprintf("%032x", d.boots+1))
 	}
 	cfg := config.Default()
 	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json

@@ -66,6 +66,8 @@ var verbs = map[string]func(h *house, arg string) error{
 	"disk":    (*house).setDisk,
 	"planner": (*house).setPlanner,
 	"decide":  (*house).decide,
+	"clock":   (*house).setClock,
+	"suspend": (*house).suspend,
 	"restart": func(h *house, arg string) error { return h.restart(arg, false) },
 	"reboot":  func(h *house, arg string) error { return h.restart(arg, true) },
 	"robot":   func(h *house, arg string) error { return h.robot.Command(arg) },

@@ -158,6 +158,11 @@ func (h *house) work(results map[core.WorkflowID]*wire.Result) (out []Fact, err 
 			h.name(string(id))
 		}
 	})
+	for _, id := range slices.Sorted(maps.Keys(results)) {
+		if strings.Contains(string(id), "@") { // an occurrence that has begun and ended by itself
+			h.name(string(id))
+		}
+	}
 	for i, id := range h.named {
 		r, name := results[id], fmt.Sprintf("w%d", i+1)
 		if r == nil {
