@@ -20,7 +20,7 @@ func (c *cloud) decide(x core.Message) {
 		ev.Action = core.ActRetry
 	}
 	after := d.between(300, 30_000)
-	fault := d.IntN(8)
+	fault := d.IntN(7)
 	if fault < 5 && !m.happens(name) {
 		fault = 7
 	}
@@ -138,7 +138,7 @@ func (c *cloud) revise(d dice, name string) {
 	switch {
 	case c.over[wf] || m.judge.cancelled[wf]:
 		f = RevisionLate
-	case d.oneIn(3):
+	case d.oneIn(2):
 		f = RevisionOutdated
 		ev.Plan.Revision = max(0, ev.Plan.Revision-2)
 	}

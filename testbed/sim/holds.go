@@ -24,6 +24,9 @@ func (c *cloud) pause(d dice, name string) {
 		return
 	}
 	k := holdKey{[]string{"cloud", "app", "voice"}[d.IntN(3)], "workflow", string(c.some(d))}
+	if j := m.moving(); j != nil && !d.oneIn(4) {
+		k.what = string(m.judge.owner[j.task].wf)
+	}
 	switch d.IntN(6) {
 	case 0:
 		k.scope, k.what = "all", ""
@@ -144,7 +147,7 @@ func (r *robot) pause(o core.Pause) {
 	r.asked[o.Task]++
 	name := fmt.Sprintf("pause %s.%d", j.fate.name, r.asked[o.Task])
 	d := m.stream(name)
-	bad := d.IntN(7)
+	bad := d.IntN(6)
 	if bad < 3 && !m.happens(name) {
 		bad = 11
 	}
@@ -161,6 +164,7 @@ func (r *robot) pause(o core.Pause) {
 		m.tell(core.StopAnswered{Task: o.Task, To: core.ToPause, Accepted: true})
 		return
 	}
+	j.pausing = true
 	m.tell(core.StopAnswered{Task: o.Task, To: core.ToPause, Accepted: true})
 	m.at(d.between(50, 2_500), func() { r.rest(j, d.coin()) })
 }
@@ -191,7 +195,7 @@ func (r *robot) resume(o core.Resume) {
 	r.asked[o.Task]++
 	name := fmt.Sprintf("resume %s.%d", j.fate.name, r.asked[o.Task])
 	d := m.stream(name)
-	bad := d.IntN(5)
+	bad := d.IntN(4)
 	if bad < 2 && !m.happens(name) {
 		bad = 9
 	}
@@ -212,7 +216,7 @@ func (r *robot) goOn(j *job, tells bool) {
 	if j.ended != 0 || !j.resting || r.known[j.task] != j || j.stops {
 		return
 	}
-	j.resting = false
+	j.resting, j.pausing = false, false
 	r.m.note("robot goes on with %s", j.task)
 	r.moving(j, true)
 	r.endIn(j, j.left)

@@ -359,7 +359,7 @@ func (m *home) carry(out core.Output) {
 
 // reduce decides, now and then twice, and looks whether the state that was handed in is still the same.
 func (m *home) reduce(now core.Now, evs []core.Event) core.Change {
-	if m.whim(12, 1) != 0 {
+	if m.whim(24, 1) != 0 {
 		return core.Reduce(m.s, now, evs)
 	}
 	before := m.picture()

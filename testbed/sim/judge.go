@@ -52,6 +52,7 @@ type judge struct {
 	alarms     map[string]bool          // safety holds that stand; true: their cause has not passed
 	low        bool                     // the battery fell, and is not charged yet
 	guards     bool                     // some guard has held something in this home: the agent may have read what no event told
+	planted    catalog.Method           // a promise that nobody keeps, to try the search for shorter stories: this is never dispatched
 }
 
 type stepRef struct {
@@ -311,6 +312,9 @@ func (j *judge) output(out core.Output) {
 		m.failf("double operation: %s was dispatched twice", d.Task)
 	}
 	j.sentAt[d.Task] = m.T
+	if d.Method == j.planted {
+		m.failf("planted: %s is dispatched", d.Method)
+	}
 	at, ok := j.owner[d.Task]
 	if !ok {
 		return // the stop of the body at a new store

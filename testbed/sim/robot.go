@@ -45,6 +45,7 @@ type job struct {
 	left    int64 // of a task that rests
 	run     int   // an end that was planned before a pause is none
 	resting bool
+	pausing bool // it said yes to a pause
 }
 
 // fate is what becomes of one call and its callbacks. All of it is drawn at once, so that the rest stays as it is where somebody
@@ -296,7 +297,7 @@ func (r *robot) stop(o core.Stop, d dice) {
 		return
 	}
 	bad := d.IntN(6)
-	if j.resting {
+	if j.resting || j.pausing {
 		bad = 9 // who rests and says that it stops has nothing to ignore
 	}
 	if name := fmt.Sprintf("stopping %s.%d", j.fate.name, r.asked[o.Task]); bad < 2 && !m.happens(name) {

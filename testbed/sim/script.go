@@ -16,7 +16,7 @@ var deeds = []struct {
 }{
 	{CutBeforeCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutBeforeCommit) }},
 	{CutAfterCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAfterCommit) }},
-	{CutAmongOutputs, 4, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
+	{CutAmongOutputs, 6, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
 	{DiskErrorWritten, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskErrorWritten) }},
 	{DiskSlow, 3, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskSlow) }},
 	{CutAnytime, 2, func(m *home, _ dice, _ string) {
@@ -98,13 +98,15 @@ func (m *home) when(cond func() bool, left int, do func()) {
 }
 
 // inMotion says that a task of ours moves something that can be paused.
-func (m *home) inMotion() bool {
+func (m *home) inMotion() bool { return m.moving() != nil }
+
+func (m *home) moving() *job {
 	for _, res := range []catalog.ResourceID{"base", "cleaner"} {
 		if j := m.robot.motion[res]; m.open && j != nil && j.task != "" && !j.resting && m.T > j.began+300 {
-			return true
+			return j
 		}
 	}
-	return false
+	return nil
 }
 
 // script plans what is going to happen in a home.

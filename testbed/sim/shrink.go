@@ -14,10 +14,13 @@ import (
 // their steps, cancels, cuts, what becomes of calls, callbacks and messages. It writes the smallest story that it finds, and says
 // whether there was one to make smaller.
 func Shrink(cat *catalog.Catalog, seed uint64, out io.Writer) bool {
-	s := &shrinker{cat: cat, seed: seed}
+	return (&shrinker{cat: cat, seed: seed}).shrink(out)
+}
+
+func (s *shrinker) shrink(out io.Writer) bool {
 	first := s.play(nil)
 	if first.broken == nil {
-		fmt.Fprintf(out, "seed %d breaks nothing\n", seed)
+		fmt.Fprintf(out, "seed %d breaks nothing\n", s.seed)
 		return false
 	}
 	s.kind = kindOf(first.broken)
@@ -26,16 +29,17 @@ func Shrink(cat *catalog.Catalog, seed uint64, out io.Writer) bool {
 	best := s.play(without(all, left))
 	fmt.Fprintln(out, strings.Join(best.story, "\n"))
 	fmt.Fprintf(out, "%d of %d decisions are left, after %d plays:\n  %s\n", len(left), len(all), s.plays, strings.Join(left, "\n  "))
-	fmt.Fprintf(out, "seed %d: %v\n", seed, best.broken)
+	fmt.Fprintf(out, "seed %d: %v\n", s.seed, best.broken)
 	return true
 }
 
 // shrinker remembers what is looked for.
 type shrinker struct {
-	cat   *catalog.Catalog
-	seed  uint64
-	kind  string
-	plays int
+	cat     *catalog.Catalog
+	seed    uint64
+	planted catalog.Method // see judge
+	kind    string
+	plays   int
 }
 
 type played struct {
@@ -48,7 +52,7 @@ func (p played) names() []string { return slices.Compact(slices.Sorted(slices.Va
 func (s *shrinker) play(leftOut map[string]bool) played {
 	s.plays++
 	m := newHome(s.cat, s.seed, leftOut)
-	m.keep = true
+	m.keep, m.judge.planted = true, s.planted
 	return played{m, m.play()}
 }
 

@@ -64,6 +64,7 @@ type Summary struct {
 	Tally
 	Broken []Failure
 	Took   time.Duration
+	Worked time.Duration // of all processors
 	Jobs   int
 	Cover  *coverage
 }
@@ -146,6 +147,6 @@ func (s *Summary) Print(out io.Writer) {
 	row("cells hit / reachable", fmt.Sprintf("%d / %d", hit, all))
 	moves, allMoves, _ := s.Cover.Made()
 	row("moves made / in the table", fmt.Sprintf("%d / %d", moves, allMoves))
-	row("events a second and processor", fmt.Sprintf("%.0f", float64(s.Events)/s.Took.Seconds()/float64(max(1, s.Jobs))))
-	row("took", s.Took.Round(time.Second))
+	row("events a second of processor time", fmt.Sprintf("%.0f", float64(s.Events)/max(0.001, s.Worked.Seconds())))
+	row("took", fmt.Sprintf("%s on %d", s.Took.Round(time.Second), s.Jobs))
 }
