@@ -442,3 +442,21 @@ func TestOneResultOfAPlanThatIsRepeatedAsItEnds(t *testing.T) {
 		t.Fatalf("%d results", n)
 	}
 }
+
+// The stop may pass the call on its way: the executor takes the task, refuses the stop, and never says anything again. The step has its
+// timeout all the same.
+func TestRefusedStopOfATaskThatWasNotAnsweredYet(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.ControlReceived{Head: core.Head{Msg: "c-1", Hash: "h"}, Verb: "cancel", Scope: "step", Target: "wf_1/step_1"})
+	r.want("step_1", "cancelling")
+	r.accept(task)
+	r.do(core.StopAnswered{Task: task, Refused: true})
+	r.want("step_1", "running/cancel_refused")
+	r.pass(179_000)
+	r.want("step_1", "running/cancel_refused")
+	r.pass(2_000)
+	r.want("step_1", "timed_out/step_timeout")
+}

@@ -88,8 +88,10 @@ func (w *work) stopAnswered(ev StopAnswered) {
 	if st := &wf.Steps[a.Step]; st.Task == a.Task && st.State == Cancelling && st.Accepted != 0 {
 		a.State, a.next, a.dirty = Live, 0, true
 		w.move(wf, a.Step, Running, ReasonCancelRefused)
-		st.Due = st.RunDue
-		if st.Due == 0 {
+		if t := wf.Plan.Steps[a.Step].TimeoutMS; st.RunDue == 0 && t > 0 { // it was accepted after it was to be stopped
+			st.RunDue = st.Accepted + Instant(t)
+		}
+		if st.Due = st.RunDue; st.Due == 0 {
 			st.recheck = w.now.Boot + gapMS
 		}
 		w.ch.Must = true
