@@ -82,7 +82,7 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 		if n := len(j.tries[at]); j.guards || j.holder(at) != "" || j.pausedOnce[at.wf] || n > 0 && j.pauseAsked[j.tries[at][n-1]] {
 			kinds = append(kinds, "hold", "stop", "context")
 		}
-		if n := len(j.tries[at]); n > 0 && j.stopped[j.tries[at][n-1]] { // the device needs what it uses, or holds it
+		if n := len(j.tries[at]); n > 0 && j.stopAsked[j.tries[at][n-1]] { // the device needs what it uses, or holds it
 			kinds = append(kinds, "stop")
 		}
 	case core.Paused:

@@ -29,7 +29,6 @@ type judge struct {
 	endedAt    map[stepRef]int64
 	saysFailed map[core.TaskID]bool // the first end that the agent was told
 	saysEnd    map[core.TaskID]bool
-	stopped    map[core.TaskID]bool // stop was called
 	kept       map[core.TaskID]bool // of a commit: a stop may leave before one that is refused
 	cloudDone  map[core.TaskID]bool
 	results    map[core.WorkflowID]*core.Result
@@ -65,7 +64,7 @@ func (s stepRef) String() string { return fmt.Sprintf("%s/%s", s.wf, s.step) }
 func newJudge(m *home) *judge {
 	return &judge{m: m, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
 		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, saysFailed: map[core.TaskID]bool{},
-		saysEnd: map[core.TaskID]bool{}, stopped: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
+		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
 		asked: map[stepRef]core.EscalationID{}, questions: map[core.WorkflowID]map[core.EscalationID]bool{}, again: map[stepRef]map[core.EscalationID]bool{}, replans: map[core.WorkflowID]int{},
 		alarms: map[string]bool{}, seen: map[core.MessageID]bool{}, stopAsked: map[core.TaskID]bool{}, restKnown: map[core.TaskID]bool{}, pauseAsked: map[core.TaskID]bool{}, holds: map[holdKey]bool{}, pausedOnce: map[core.WorkflowID]bool{}}
@@ -288,9 +287,6 @@ func (j *judge) moved(mv core.Move, decided int64) {
 
 // output sees what leaves.
 func (j *judge) output(out core.Output) {
-	if stop, ok := out.(core.Stop); ok {
-		j.stopped[stop.Task] = true
-	}
 	m := j.m
 	if s, ok := out.(core.Stop); ok {
 		j.stopAsked[s.Task] = true
