@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -280,5 +281,24 @@ func TestStandingPlansHaveIdsOfTheirOwn(t *testing.T) {
 	r.wf("local:safety:2")
 	if r.s.Device.Safety.PlanNo != 2 {
 		t.Errorf("number %d", r.s.Device.Safety.PlanNo)
+	}
+}
+
+// The way to the station is exempt from a prerequisite over the battery: it is what that guard is for.
+func TestTheReturnIsExemptFromTheGuardThatItServes(t *testing.T) {
+	cat := *defaultCatalog(t)
+	cat.Operations = maps.Clone(cat.Operations)
+	op := cat.Operations["returnToStation"]
+	op.Prerequisites = cat.Operations["setMoveTo"].Prerequisites
+	cat.Operations["returnToStation"] = op
+	r := newRig(t)
+	r.s = core.NewState(&cat, core.Device{Epoch: "epoch-1"})
+	r.do(core.Started{StartNo: 1})
+	r.up("run-1")
+	r.read("battery.charging", false)
+	r.read("battery.level", 5.0)
+	r.read("station.docked", false)
+	if !slices.Contains(r.methods(), "returnToStation") {
+		t.Errorf("dispatched %q: %+v", r.methods(), r.stepOf("local:safety:1", "step_2"))
 	}
 }

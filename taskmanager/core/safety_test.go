@@ -323,3 +323,16 @@ func TestTheButtonStopsWhatMovesByItself(t *testing.T) {
 		t.Errorf("%s is %s", wf.Plan.Standing, wf.State)
 	}
 }
+
+// Wheels that were seen to stand still since they were told to are not stopped by other means, though it is too soon to be sure.
+func TestAStopThatSeemsToRestGoesNoOtherWay(t *testing.T) {
+	r := newRig(t)
+	r.driving()
+	r.do(cancel("wf_1"))
+	r.pass(2_000)
+	r.read("movement.is_moving", false)
+	r.pass(2_100)
+	if n := len(r.s.Workflows); n != 1 {
+		t.Errorf("%d workflows", n)
+	}
+}
