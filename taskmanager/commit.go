@@ -124,6 +124,7 @@ func (m *Manager) commit(ctx context.Context, b Batch) error {
 		case err := <-w.done:
 			return err
 		case req := <-m.stops:
+			req = m.stamped(req)
 			if !*req.taken {
 				for _, task := range m.stopNow(req.event) {
 					m.hurried[task] = req
@@ -133,7 +134,7 @@ func (m *Manager) commit(ctx context.Context, b Batch) error {
 			if req.event != nil && !m.hurriedOn(req) {
 				m.stopNow(req.event)
 			}
-			m.held = m.take(m.held, req)
+			m.held = m.take(m.held, m.stamped(req))
 		}
 	}
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"deviceagent/executors/fake"
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
+	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/storetest"
 )
 
@@ -145,4 +147,65 @@ func TestD6_RecordsOfALaterVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+const kitchenIn15s = `[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"},"timeout_ms":15000}]`
+
+// A disk that refuses, or stalls, for two minutes: what was done in time ends as done in time.
+func TestF20_WhatWasDoneInTimeIsDoneInTimeHoweverLongTheDiskRefuses(t *testing.T) {
+	for name, how := range map[string]storetest.Outcome{"refuses": storetest.NotCommitted, "stalls": storetest.Stall} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.receive(planJSON("wf-1", kitchenIn15s))
+				r.wait(5 * time.Second)
+				r.store.Always(how)
+				if how == storetest.Stall { // something has to be under way
+					go func() { _, _ = r.m.Receive(t.Context(), []byte(cancelJSON("c-1", "wf-other")), taskmanager.FromCloud) }()
+				}
+				r.wait(4 * time.Second)
+				r.arrived("kitchen")
+				r.robot.Emit(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "movement.location", Value: "kitchen", Class: catalog.Independent, Available: true}}})
+				for range 20 { // the robot says where it is, as it does when it moves
+					r.wait(500 * time.Millisecond)
+					r.robot.Emit(core.ContextRead{Source: "home", Values: []core.ContextValue{{Key: "movement.location", Value: "kitchen", Class: catalog.Independent, Available: true}}})
+				}
+				r.wait(110 * time.Second)
+				r.store.Always(storetest.OK)
+				if how == storetest.Stall {
+					r.store.Release()
+				}
+				r.wait(10 * time.Second)
+				wf := r.whole("wf-1")
+				if st := wf.Steps[0]; st.State != core.Completed || st.Ended-wf.Accepted > 20_000 {
+					t.Errorf("it was done after ten seconds; it is %s (%s), %d ms after it was accepted", st.State, st.Reason, st.Ended-wf.Accepted)
+				}
+			})
+		})
+	}
+}
+
+// And what was not done in time is stopped in time, while the disk still refuses.
+func TestF20_WhatIsNotDoneInTimeIsStoppedInTimeWhileTheDiskRefuses(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.robot.On("setMoveTo", fake.Script{RunFor: -1})
+		r.receive(planJSON("wf-1", kitchenIn15s))
+		r.wait(5 * time.Second)
+		r.store.Always(storetest.NotCommitted)
+		for range 6 { // and it is heard of all the while
+			r.robot.Emit(core.Observed{Event: "movement.started", Source: "home", Class: catalog.Independent})
+			r.wait(2 * time.Second)
+		}
+		if n := r.stops(); n == 0 {
+			t.Error("no stop, two seconds after its time was over")
+		}
+	})
+}
+
+// whole reads a workflow, open or ended.
+func (r *rig) whole(id string) (out *core.Workflow) {
+	r.t.Helper()
+	if err := r.m.Inspect(r.t.Context(), func(s *core.State, _ core.Now) { out = s.Workflows[core.WorkflowID(id)] }); err != nil || out == nil {
+		r.t.Fatalf("no workflow %s (%v)", id, err)
+	}
+	return out
 }

@@ -15,7 +15,36 @@ func (r request) canWait() bool {
 	return r.event != nil && r.done == nil && !core.StopsSomething(r.event)
 }
 
-// stopsOf parts what must not wait for the disk from what may.
+// stamped notes when a request was heard that has to wait for the disk: what was in time stays in time.
+func (m *Manager) stamped(req request) request {
+	if req.heard == 0 {
+		req.heard = core.Instant(max(1, m.o.Clock.Boot()))
+	}
+	return req
+}
+
+// heardOf lists when the events of a batch were heard; nil: all of them just now. A wish to stop counts from now on, for only now is it
+// looked whether the body rests: its stops have left long ago.
+func heardOf(batch []request) (heard []core.Instant) {
+	waited := false
+	for _, req := range batch {
+		if req.event != nil {
+			at := req.heard
+			if core.StopsSomething(req.event) {
+				at = 0
+			}
+			heard = append(heard, at)
+			waited = waited || at != 0
+		}
+	}
+	if !waited {
+		return nil
+	}
+	return heard
+}
+
+// stopsOf parts what must not wait for the disk from what may: stops, and reads, without which what is being proven would not be proven
+// in its time.
 func (m *Manager) stopsOf(outs []core.Output) (stops, others []core.Output) {
 	for _, out := range outs {
 		d, call := out.(core.Dispatch)

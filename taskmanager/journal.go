@@ -27,10 +27,11 @@ type journalBody struct {
 
 // batchHead says what one reduction was given.
 type batchHead struct {
-	Rows   int         `json:"r"`           // that the batch has
-	Silent int         `json:"n,omitempty"` // events without a row, signs of life
-	Before int         `json:"p,omitempty"` // events without a row before this one
-	Memory *memoryDiff `json:"m,omitempty"` // what memory differed in
+	Rows   int            `json:"r"`           // that the batch has
+	Silent int            `json:"n,omitempty"` // events without a row, signs of life
+	Before int            `json:"p,omitempty"` // events without a row before this one
+	Heard  []core.Instant `json:"h,omitempty"` // when the events were heard, where a disk had to be waited for
+	Memory *memoryDiff    `json:"m,omitempty"` // what memory differed in
 }
 
 // origin is what a process is made of, beside its store.
@@ -213,7 +214,7 @@ func (r *Recorder) rows(cur *core.State, now core.Now, events []core.Event) (row
 		body := journalBody{Event: encode(ev)}
 		if len(rows) == 0 {
 			n := max(loud, 1)
-			body.Batch = &batchHead{Rows: n, Silent: len(events) - n, Before: i}
+			body.Batch = &batchHead{Rows: n, Silent: len(events) - n, Before: i, Heard: now.Heard}
 			if diff, any := cur.Memory().Since(r.memory); any {
 				body.Batch.Memory = packMemory(diff)
 			}

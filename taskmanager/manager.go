@@ -1,6 +1,7 @@
 package taskmanager
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,9 @@ type Manager struct {
 type request struct {
 	event   core.Event
 	inspect func(*core.State, core.Now)
-	done    chan reply // nil: nobody waits
-	taken   *bool      // of a wish to stop, for the owner only: one of its two copies was taken in, the other is old
+	done    chan reply   // nil: nobody waits
+	heard   core.Instant // when, where it had to wait for a disk; 0: just now
+	taken   *bool        // of a wish to stop, for the owner only: one of its two copies was taken in, the other is old
 }
 
 type reply struct {
@@ -146,7 +148,7 @@ func (m *Manager) Run(ctx context.Context) error {
 			select {
 			case req := <-m.inbox:
 				if m.retry && req.canWait() { // the disk is tried at its own pace, however much is said meanwhile
-					m.held = thin(m.take(m.held, req))
+					m.held = thin(m.take(m.held, m.stamped(req)))
 					continue
 				}
 				first = m.take(nil, req)
@@ -236,6 +238,7 @@ func (m *Manager) applied(ctx context.Context, batch []request, events []core.Ev
 
 func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Event) error {
 	now := m.now()
+	now.Heard = heardOf(batch)
 	events = m.screen(events)
 	c := core.Reduce(m.cur, now, events)
 	mark := m.mark(now.Trusted)
@@ -262,7 +265,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 		return fmt.Errorf("cannot commit: %w", err)
 	case errors.Is(err, ErrNotCommitted):
 		m.cur.Device.TaskNo = c.DeviceRow().TaskNo // what need not wait for the disk has left: its ids are not used again
-		m.notCommitted(batch, err)
+		m.notCommitted(batch, now.Boot, err)
 		return nil
 	default:
 		m.stopBody()
@@ -320,7 +323,7 @@ func answer(batch []request, c core.Change, err error) {
 }
 
 // notCommitted: nothing of the batch is on disk. Those who wait are told so; what executors said is kept and tried again.
-func (m *Manager) notCommitted(batch []request, err error) {
+func (m *Manager) notCommitted(batch []request, at core.Instant, err error) {
 	m.o.Log.Warn().Err(err).Int("events", len(batch)).Msg("batch not committed, will retry")
 	var again []request
 	for _, req := range batch {
@@ -330,6 +333,7 @@ func (m *Manager) notCommitted(batch []request, err error) {
 			req.done <- reply{err: err}
 		default:
 			if _, tick := req.event.(core.Tick); !tick {
+				req.heard = cmp.Or(req.heard, at)
 				again = append(again, req)
 			}
 		}

@@ -128,7 +128,7 @@ func (r *replay) row(row JournalRow) error {
 	r.done.Rows, r.done.Last = r.done.Rows+1, row.Seq
 	if body.Batch != nil {
 		r.batch = recorded{head: *body.Batch, now: core.Now{Boot: core.Instant(row.BootMS), BootID: row.BootID, WallMS: row.WallMS, Trusted: row.WallMS != 0,
-			Seq: row.Seq - int64(body.Batch.Before)}}
+			Seq: row.Seq - int64(body.Batch.Before), Heard: body.Batch.Heard}}
 	}
 	if body.Origin != nil {
 		r.batch.origin = body.Origin

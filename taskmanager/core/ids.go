@@ -23,4 +23,8 @@ type Now struct {
 	WallMS  int64 // Unix ms, 0: not known
 	Trusted bool  // the wall clock may be believed
 	Seq     int64 // journal sequence of the batch's first event; event i has Seq+i
+
+	// Heard are the moments at which the events were heard, where some had to wait for a disk; nil: all now. What was heard in time is
+	// in time, however long its commit took, and what time brings about meanwhile is brought about all the same.
+	Heard []Instant
 }

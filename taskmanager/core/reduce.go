@@ -14,12 +14,14 @@ import (
 func Reduce(cur *State, now Now, events []Event) Change {
 	w := newWork(cur, now)
 	if cur.Device.BootID == now.BootID {
+		w.begin(now)
 		w.trust()
 		w.settleTemplates()
 		w.due() // the instants of another boot mean nothing before Started has moved them into this one
 	}
 	for i, ev := range events {
 		w.seq = now.Seq + int64(i)
+		w.until(now, now.heard(i))
 		w.touched = false
 		w.answer = nil
 		w.take(ev)
@@ -28,6 +30,7 @@ func Reduce(cur *State, now Now, events []Event) Change {
 			w.ch.Ignored++
 		}
 	}
+	w.until(now, now.Boot)
 	w.advance()
 	return w.finish()
 }
