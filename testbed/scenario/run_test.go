@@ -60,7 +60,7 @@ func TestRunShowsWhatIsNotListed(t *testing.T) {
 
 func TestRunTellsWhatCannotBeDone(t *testing.T) {
 	for name, line := range map[string]string{
-		"command": "dance", "event that never comes": "after movement.arrived wait", "moment that has passed": "+1m wait\n  at 30s wait",
+		"command": "dance", "event that never comes": "after cleaning.completed wait", "moment that has passed": "+1m wait\n  at 30s wait",
 		"workflow": "cancel w1", "link": "link sideways", "body": "submit {", "off": "restart agent soon",
 	} {
 		res := play(t, head+"when\n  "+line+"\nthen\n  up status 1\n")
