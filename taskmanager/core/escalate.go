@@ -111,8 +111,12 @@ func (w *work) escalate(wf *Workflow, i int, to StepState, reason Reason, about 
 		w.move(wf, i, Blocked, reason)
 	}
 	w.note(wf, i, reason, detail)
+	due := w.now.Boot + decisionMS
+	if wf.Deadline != 0 {
+		due = min(due, wf.Deadline) // nobody may answer for longer than the plan lives
+	}
 	e := Escalation{
-		ID: w.newEscalation(), Step: st.ID, About: about, Reason: reason, End: to, Opened: w.now.Boot, Due: w.now.Boot + decisionMS,
+		ID: w.newEscalation(), Step: st.ID, About: about, Reason: reason, End: to, Opened: w.now.Boot, Due: due,
 		Allowed: w.allowed(wf, i, reason, about), Default: ActCancel, Revision: wf.Plan.Revision, Before: wf.Left(), State: EscOpen,
 	}
 	st.Fate, st.Due, st.recheck, st.dirty = &Fate{End: to, Asked: e.ID}, e.Due, 0, true
@@ -167,7 +171,7 @@ func (w *work) mayRedo(wf *Workflow, i int, reason Reason) bool {
 
 // outputMissing: what an ended step has not given it will never give; only values of the context may still come.
 func outputMissing(reason Reason, ref string) bool {
-	return reason == ReasonContextMissing && !strings.HasPrefix(ref, "ctx.")
+	return reason == ReasonContextMissing && ref != "" && !strings.HasPrefix(ref, "ctx.")
 }
 
 // substitutes names other operations that can bring about an effect that the step still owes.

@@ -392,6 +392,28 @@ func TestACancelTakesTheQuestionBack(t *testing.T) {
 	}
 }
 
+// TestAQuestionIsNotOpenLongerThanItsPlan: the deadline of the plan ends both.
+func TestAQuestionIsNotOpenLongerThanItsPlan(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	ev := r.planEvent("wf_1", "pl_1", toKitchen).(core.PlanSubmitted)
+	ev.Plan.DeadlineMS = 50_000
+	r.do(ev)
+	r.pass(10_000)
+	r.refuse()
+	if q := r.sent(core.MsgEscalation)[0].Escalation; q.DeadlineMS != 40_000 {
+		t.Fatalf("open for %d ms", q.DeadlineMS)
+	}
+	r.pass(39_999)
+	r.want("step_1", "blocked")
+	r.pass(1)
+	r.want("step_1", "cancelled/deadline_exceeded")
+	r.wantWorkflow(core.WfExpired)
+	if a := r.decide(core.ActRetry); a.Accepted || a.Reason != core.ReasonSuperseded {
+		t.Fatalf("%+v", a)
+	}
+}
+
 // A question that is opened and taken back in one batch never leaves, and is not counted as sent.
 func TestAQuestionTakenBackAtOnceIsNeverSent(t *testing.T) {
 	r := newRig(t)
