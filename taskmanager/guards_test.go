@@ -1,6 +1,7 @@
 package taskmanager_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,38 @@ func TestASequenceIsNotUsedAgain(t *testing.T) {
 			if row.Workflow == "wf-2" && row.Seq <= first.Seq {
 				t.Errorf("sequence %d, and %d was sent before", row.Seq, first.Seq)
 			}
+		}
+	})
+}
+
+// What a record says must fit together: a step whose task is nowhere would end the process at the first look.
+func TestARecordWithoutItsAttemptIsSetAside(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.receive(planJSON("wf-1", toKitchen))
+		r.receive(planJSON("wf-2", `[{"cloud_step_id":"step_1","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","delay_ms":60000}]`))
+		r.wait(2 * time.Second)
+		r.kill()
+		r.foreign = true
+		img, err := r.mem.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b taskmanager.Batch
+		for _, rec := range img.Records {
+			if rec.Workflow == "wf-1" && strings.HasPrefix(rec.Item, "a:") {
+				b.Records = append(b.Records, taskmanager.Record{Workflow: rec.Workflow, Item: rec.Item})
+			}
+		}
+		if err := r.mem.Commit(t.Context(), b); err != nil || len(b.Records) != 1 {
+			t.Fatalf("%d attempts, %v", len(b.Records), err)
+		}
+		r.mem = r.mem.Reopen()
+		r.open()
+		if got := r.m.SetAside(); len(got) != 1 || got[0] != "wf-1" {
+			t.Errorf("set aside %v", got)
+		}
+		if st := r.state("wf-2", "step_1"); st != core.Waiting {
+			t.Errorf("the other is %s", st)
 		}
 	})
 }

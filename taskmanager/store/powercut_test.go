@@ -515,6 +515,56 @@ func TestPowerCutWhileADamagedStoreIsSetAside(t *testing.T) {
 	}
 }
 
+// TestF10_PowerCutInAMigration: at whichever operation the power is cut while a start brings the store to another schema, the next start
+// finds every row, and does what is left to do.
+func TestF10_PowerCutInAMigration(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tasks.db")
+	s := mustOpen(t, path, lifeOptions)
+	mustCommit(t, s, golden)
+	before := mustLoad(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tp := record(dir, takeImage(t, path, "", "-wal", ballastSuffix).under("tasks.db"))
+	s, err := open(context.Background(), path, lifeOptions, nextSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tp.end()
+	p, cuts := newPlatter(tp), 0
+	rng := rand.New(rand.NewPCG(rand.Uint64(), 5))
+	for i, op := range tp.ops {
+		p.play(op)
+		for _, fate := range whole {
+			again := t.TempDir()
+			if err := p.cut(rng, fate, nil).write(again); err != nil {
+				t.Fatal(err)
+			}
+			s, err := open(context.Background(), filepath.Join(again, "tasks.db"), lifeOptions, nextSchema)
+			if err != nil {
+				t.Fatalf("operation %d (%s %s), %s: %v", i, op.what, op.name, fate, err)
+			}
+			if img := mustLoad(t, s); img.SetAside != "" || img.Epoch != before.Epoch || len(img.Records) != len(before.Records) {
+				t.Fatalf("operation %d (%s %s), %s: set aside %q, epoch %s, %d records", i, op.what, op.name, fate, img.SetAside, img.Epoch, len(img.Records))
+			}
+			if n, err := s.w.number("SELECT count(*) FROM more"); n != 1 || err != nil {
+				t.Fatalf("operation %d (%s %s), %s: the new table has %d rows (%v)", i, op.what, op.name, fate, n, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cuts++
+		}
+	}
+	if cuts < 30 {
+		t.Errorf("%d cuts", cuts)
+	}
+}
+
 // under gives the files of an image their names.
 func (img image) under(name string) image {
 	out := image{}
