@@ -1,28 +1,27 @@
 package taskmanager
 
 import (
+	"reflect"
+
 	"deviceagent/taskmanager/core"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"strconv"
 )
 
-// CanReplay says whether the kind of event whose constant in package core has this name can be read back.
-func CanReplay(constant string) bool {
-	pkgs, err := parser.ParseDir(token.NewFileSet(), "core", nil, 0)
-	if err != nil {
-		return false
-	}
-	text := ""
-	for _, file := range pkgs["core"].Files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if v, ok := n.(*ast.ValueSpec); ok && v.Names[0].Name == constant && len(v.Values) == 1 {
-				text, _ = strconv.Unquote(v.Values[0].(*ast.BasicLit).Value)
+// CanReplay says whether a kind of event can be read back from the journal.
+func CanReplay(kind core.EventKind) bool { _, ok := kinds[kind]; return ok }
+
+// Unanswerable lists the kinds of messages from outside whose head [core.HeadOf] does not know: one that is kept out could not be refused.
+func Unanswerable() (out []core.EventKind) {
+	empty := encode(map[string]any{})
+	for kind, make := range kinds {
+		ev, err := make(empty)
+		if err != nil {
+			panic(err)
+		}
+		if _, known := core.HeadOf(ev); !known && reflect.TypeOf(ev).Kind() == reflect.Struct {
+			if f, has := reflect.TypeOf(ev).FieldByName("Head"); has && f.Anonymous {
+				out = append(out, kind)
 			}
-			return true
-		})
+		}
 	}
-	_, ok := kinds[core.EventKind(text)]
-	return ok
+	return out
 }

@@ -84,6 +84,8 @@ func HeadOf(ev Event) (h Head, ok bool) {
 		return ev.Head, true
 	case ControlReceived:
 		return ev.Head, true
+	case DecisionReceived:
+		return ev.Head, true
 	case StepResult:
 		return ev.Head, true
 	case Refused:

@@ -148,14 +148,14 @@ func (r *Runner) repeated(base, log []home.Entry) (again, faults []string) {
 type calls struct {
 	method  string
 	tasks   []string
-	stopped int // of them
+	stopped int // of them, or failed as they say themselves: nothing of it goes on, and it was not done
 }
 
 func asked(log []home.Entry) map[string]calls {
 	refused, stopped := map[string]bool{}, map[string]bool{}
 	for _, e := range log {
 		refused[e.TaskID] = refused[e.TaskID] || e.Kind == home.KindRefused
-		stopped[e.TaskID] = stopped[e.TaskID] || e.Kind == home.KindCancel
+		stopped[e.TaskID] = stopped[e.TaskID] || e.Kind == home.KindCancel || e.Kind == home.KindResult && !strings.HasPrefix(e.Reason, "done")
 	}
 	out := map[string]calls{}
 	for _, e := range log {
@@ -202,6 +202,13 @@ func (c *cutter) wrap(s taskmanager.Store) taskmanager.Store {
 	}
 	c.wrapped = true
 	return cutStore{s, c}
+}
+
+// disarm ends the counting.
+func (c *cutter) disarm() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = false
 }
 
 // awaitBack waits until the device runs again after a cut.

@@ -55,6 +55,12 @@ func TestTheJudgeOfCutsSeesWhatIsDoneTwice(t *testing.T) {
 	if _, faults := r.Repeated(once, []home.Entry{move("a"), {Kind: home.KindRefused, TaskID: "a"}, move("b")}); len(faults) != 0 {
 		t.Errorf("the first was refused: %v", faults)
 	}
+	if _, faults := r.Repeated(once, []home.Entry{move("a"), {Kind: home.KindResult, TaskID: "a", Reason: "done"}, move("b")}); len(faults) != 1 {
+		t.Errorf("a move again that was done: %v", faults)
+	}
+	if _, faults := r.Repeated(once, []home.Entry{move("a"), {Kind: home.KindResult, TaskID: "a", Reason: "failed: executor_busy"}, move("b")}); len(faults) != 0 {
+		t.Errorf("a move again that has failed: %v", faults)
+	}
 	vital := func(task string) home.Entry {
 		return home.Entry{Kind: home.KindInvoke, Method: "startVitalSign", TaskID: task}
 	}

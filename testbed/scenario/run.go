@@ -127,6 +127,7 @@ func (r *Runner) play(s *Scenario, dir string, cut *cutter) (seen *Observation, 
 		if err := h.settle(s.Tail); err != nil {
 			return nil, err
 		}
+		cut.disarm() // the end of the play is no part of it
 	}
 	return h.observe(s)
 }
