@@ -89,7 +89,6 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 	wf := w.peek(r.wf)
 	a := &wf.Attempts[r.at]
 	i := a.Step
-	st := &wf.Steps[i]
 	by := w.correlates(wf, a, ev)
 	if by == "" || (!recovered && w.seq <= a.Seq) {
 		return
@@ -97,7 +96,7 @@ func (w *work) weigh(r ref, ev Observed, recovered bool) {
 	w.touched = true // it is about something under way, whether it proves anything or not
 	w.give(r, ev)
 	wf, a = w.peek(r.wf), &w.peek(r.wf).Attempts[r.at]
-	st = &wf.Steps[i]
+	st := &wf.Steps[i]
 	if st.Task != a.Task || !st.State.active() {
 		return
 	}
