@@ -93,9 +93,26 @@ func TestC4_RestConfirmsAPause(t *testing.T) {
 	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"}) // it has no such word: it says nothing by its absence
 	r.want("step_1", "paused/held")
 	r.button("pui.resumed")
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Accepted: true}) // said twice, of the call before
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"})
+	r.want("step_1", "paused") // nor does it say by it that it goes on, before it said yes to that
 	r.do(core.StopAnswered{Task: task, To: core.ToResume, Accepted: true})
 	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"})
 	r.want("step_1", "running")
+}
+
+// C4: without a word of its executor nothing is paused by standing still: it may be waiting for a door.
+func TestC4_StandingStillIsNotPaused(t *testing.T) {
+	r := newRig(t)
+	r.moving()
+	r.button("pui.paused")
+	for range 7 {
+		r.read("movement.is_moving", false)
+		r.want("step_1", "running")
+		r.pass(500)
+	}
+	r.pass(500)
+	r.wantCalls("pause stop")
 }
 
 // C4: a pause that is never confirmed becomes a stop; the step is queued again when that is confirmed, and is sent again as it was when
@@ -326,7 +343,10 @@ func TestTakeoverAndBackInOneBatch(t *testing.T) {
 	r.do(core.Observed{Event: "pui.takeover", Source: "home"}, core.Observed{Event: "pui.released", Source: "home"})
 	r.wantCalls("pause resume")
 	r.want("step_1", "running")
-	r.do(core.StopAnswered{Task: task, To: core.ToPause, Accepted: true}, core.StopAnswered{Task: task, To: core.ToResume, Accepted: true})
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Accepted: true})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: "run-1"}) // what it says of the first is old by now
+	r.want("step_1", "running")
+	r.do(core.StopAnswered{Task: task, To: core.ToResume, Accepted: true})
 	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Instance: "run-1"})
 	r.pass(10_000)
 	r.wantCalls("pause resume")
