@@ -106,13 +106,26 @@ func TestC4_StandingStillIsNotPaused(t *testing.T) {
 	r := newRig(t)
 	r.moving()
 	r.button("pui.paused")
-	for range 7 {
+	for range 8 {
 		r.read("movement.is_moving", false)
 		r.want("step_1", "running")
 		r.pass(500)
 	}
-	r.pass(500)
 	r.wantCalls("pause stop")
+}
+
+// A stop for a hold is confirmed by rest as well: its executor's last word may have been lost.
+func TestRestConfirmsAStopForAHold(t *testing.T) {
+	r := newRig(t)
+	task := r.moving()
+	r.button("pui.paused")
+	r.pass(4000)
+	r.do(core.StopAnswered{Task: task, Accepted: true})
+	for range 8 {
+		r.read("movement.is_moving", false)
+		r.pass(500)
+	}
+	r.want("step_1", "queued/held")
 }
 
 // C4: a pause that is never confirmed becomes a stop; the step is queued again when that is confirmed, and is sent again as it was when
@@ -160,6 +173,7 @@ func TestRefusedPauseIsAStopAtOnce(t *testing.T) {
 	r.do(core.StopAnswered{Task: task, Refused: true, Reason: "no"}) // nor will it stop: its result is waited for, and nobody says paused
 	r.want("step_1", "running/cancel_refused")
 	r.wantWorkflow(core.WfActive)
+	r.control("pause", "app", "workflow", "wf_1")
 	r.pass(10_000)
 	r.wantCalls("pause stop")
 	r.event("movement.arrived", task, core.Values{"room_id": "kitchen"})
