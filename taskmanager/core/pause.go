@@ -463,6 +463,8 @@ func (w *work) whyPaused(wf *Workflow, i int) []Fact {
 		return []Fact{{Kind: "hold", Ref: string(st.Task), Text: "its task was told to go on, and nothing has confirmed it yet"}}
 	case a.Pausing == PauseStopping:
 		return []Fact{{Kind: "stop", Ref: string(st.Task), Text: st.Detail}}
+	case a.Pausing == PauseRefused:
+		return []Fact{{Kind: "answer", Ref: string(st.Task), Text: "its task was to be stopped and refused: its result is waited for"}}
 	default:
 		return append(w.whyConditions(wf, i), Fact{Kind: "hold", Ref: string(st.Task), Text: "its task is paused; nobody holds it any more"})
 	}

@@ -170,3 +170,21 @@ func TestALateYesToAPauseCounts(t *testing.T) {
 		t.Fatal("it said yes to the stop, and rests")
 	}
 }
+
+// TestWhoRefusesToStopIsNotPaused: a task that was to be stopped for a guard and refuses runs on, and "why" must not call it paused.
+func TestWhoRefusesToStopIsNotPaused(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.Observed{Event: "pui.paused", Source: "home"})
+	r.do(core.StopAnswered{Task: task, To: core.ToPause, Refused: true})
+	r.do(core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonCancelRefused})
+	r.do(core.Observed{Event: "pui.resumed", Source: "home"})
+	for _, f := range core.Why(r.s, r.now, r.s.Workflows["wf_1"], 0) {
+		if f.Kind == "hold" {
+			t.Fatalf("it is %s: %+v", r.step("step_1").State, f)
+		}
+	}
+}

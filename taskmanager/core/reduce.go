@@ -177,7 +177,7 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""
 	st.Fate, st.dirty, w.touched = nil, true, true
 	if to.Terminal() {
-		st.Ended = w.now.Boot
+		st.Ended, w.ch.Must = w.now.Boot, true // whoever watches is told that it has ended, and that stays so
 		if st.Done == 0 {
 			st.Done = w.now.Boot
 		}

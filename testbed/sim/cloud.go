@@ -270,7 +270,7 @@ func (c *cloud) carryOut(due core.StepDue) {
 	at := m.judge.owner[due.Task]
 	name := fmt.Sprintf("cloud %s/%s", at.wf, at.step)
 	d := m.stream(name)
-	lost, stale, fails := d.oneIn(4), d.oneIn(3), d.oneIn(6)
+	lost, stale, fails := d.oneIn(3), d.oneIn(3), d.oneIn(6)
 	if (lost || stale || fails) && !m.happens(name) {
 		lost, stale, fails = false, false, false
 	}

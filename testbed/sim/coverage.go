@@ -224,6 +224,7 @@ var unreachable = map[core.StepState]struct {
 	core.Pending:    {append([]core.Stimulus{"its time is over"}, aboutTasks...), "nothing of it was ever dispatched, and nothing bounds it but its plan"},
 	core.Waiting:    {aboutTasks, "nothing of it was ever dispatched"},
 	core.Cancelling: {[]core.Stimulus{"its time is over"}, "its bound is that of the stop, which is the task's"},
+	core.Paused:     {[]core.Stimulus{"its time is over"}, "no clock of a step runs while it is paused"},
 	core.Completed:  {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
 	core.Satisfied:  {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
 	core.Failed:     {[]core.Stimulus{"its time is over"}, "no time runs for what has ended"},
@@ -236,6 +237,7 @@ var unreachable = map[core.StepState]struct {
 var unmade = map[[2]core.StepState]string{
 	{core.Dispatching, core.TimedOut}:    "an unanswered call becomes unknown first",
 	{core.Dispatching, core.Cancelled}:   "its task holds something, so it is cancelling first",
+	{core.Paused, core.TimedOut}:         "no clock of a step runs while it is paused",
 	{core.Verifying, core.Cancelling}:    "its task has ended, so it is cancelled at once",
 	{core.OutcomeUnknown, core.TimedOut}: "what was never known fails with that reason",
 }

@@ -34,6 +34,9 @@ func (c *cloud) pause(d dice, name string) {
 		k.scope, k.what = "step", fmt.Sprintf("%s/s%d", k.what, d.IntN(3))
 	}
 	after := d.between(500, 150_000)
+	if d.coin() {
+		after = d.between(3_000, 25_000)
+	}
 	m.hit(Held, m.T+after, nil)
 	c.control("pause", k, name)
 	m.at(after, func() {
@@ -166,7 +169,12 @@ func (r *robot) pause(o core.Pause) {
 	}
 	j.pausing = true
 	m.tell(core.StopAnswered{Task: o.Task, To: core.ToPause, Accepted: true})
-	m.at(d.between(50, 2_500), func() { r.rest(j, d.coin()) })
+	m.at(d.between(50, 2_500), func() {
+		r.rest(j, d.coin())
+		if d.oneIn(8) { // somebody brings it to its end by hand
+			m.at(d.between(200, 8_000), func() { r.endAtRest(j, d.coin()) })
+		}
+	})
 }
 
 // rest stops the motion of a task that is to go on.
@@ -184,6 +192,20 @@ func (r *robot) rest(j *job, tells bool) {
 	}
 }
 
+// endAtRest: a task ends while it is paused.
+func (r *robot) endAtRest(j *job, well bool) {
+	if !j.resting || j.ended != 0 || j.stops {
+		return
+	}
+	how := core.OutcomeFailed
+	if well {
+		how = core.OutcomeDone
+	}
+	j.resting = false
+	j.fate.fails = !well
+	r.finish(j, how)
+}
+
 // resume lets it go on.
 func (r *robot) resume(o core.Resume) {
 	m := r.m
@@ -195,7 +217,7 @@ func (r *robot) resume(o core.Resume) {
 	r.asked[o.Task]++
 	name := fmt.Sprintf("resume %s.%d", j.fate.name, r.asked[o.Task])
 	d := m.stream(name)
-	bad := d.IntN(4)
+	bad := d.IntN(3)
 	if bad < 2 && !m.happens(name) {
 		bad = 9
 	}

@@ -412,7 +412,7 @@ func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 	if j.began == 0 {
 		return says
 	}
-	if heard || m.judge.told[m.judge.owner[task]] == core.Running {
+	if state := m.judge.told[m.judge.owner[task]]; heard || state == core.Running || state == core.Paused {
 		says = append(says, core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused}, core.TaskAnswered{Task: task, Unknown: true},
 			core.TaskAnswered{Task: task, NotSent: true, Reason: core.ReasonExecutorBusy}, core.TaskAnswered{Task: task, Accepted: true, Instance: r.name()})
 	}
@@ -426,6 +426,9 @@ func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 			core.TaskEnded{Task: task, Outcome: core.OutcomeCancelled})
 		if j.event != nil {
 			says = append(says, *j.event)
+		}
+		if j.call.Method == "startBasicAirClear" && j.effect != 0 {
+			says = append(says, core.Observed{Event: "cleaning.started", Task: task, Source: "home"})
 		}
 	}
 	return says

@@ -16,7 +16,7 @@ var deeds = []struct {
 }{
 	{CutBeforeCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutBeforeCommit) }},
 	{CutAfterCommit, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAfterCommit) }},
-	{CutAmongOutputs, 6, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
+	{CutAmongOutputs, 8, func(m *home, _ dice, _ string) { m.armed = append(m.armed, CutAmongOutputs) }},
 	{DiskErrorWritten, 1, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskErrorWritten) }},
 	{DiskSlow, 3, func(m *home, _ dice, _ string) { m.armed = append(m.armed, DiskSlow) }},
 	{CutAnytime, 2, func(m *home, _ dice, _ string) {
@@ -58,7 +58,7 @@ var deeds = []struct {
 		m.robot.hangs = max(m.robot.hangs, m.T+d.between(1_000, 30_000))
 		m.hit(ServiceHangs, m.robot.hangs, nil)
 	}},
-	{ServiceForgets, 1, func(m *home, _ dice, _ string) {
+	{ServiceForgets, 2, func(m *home, _ dice, _ string) {
 		m.when(func() bool { return m.robot.forget() }, 80, func() {})
 	}},
 	{ReadingGone, 1, func(m *home, d dice, _ string) {
@@ -112,7 +112,7 @@ func (m *home) moving() *job {
 // script plans what is going to happen in a home.
 func (m *home) script() {
 	d := m.stream("script")
-	for n := range 2 + d.IntN(4) {
+	for n := range 3 + d.IntN(4) {
 		name := fmt.Sprintf("plan wf_%d", n)
 		own := m.stream(name)
 		m.at(own.between(0, playMS*3/4), func() {
