@@ -161,7 +161,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	if a.link != nil {
 		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
 	}
-	return append(parts, part{"watchdog", a.watchdog}), nil
+	return append(parts, part{"pruning", a.pruning}, part{"watchdog", a.watchdog}), nil
 }
 
 // bound says whether the catalog binds a method to a service: nobody else may register it.

@@ -174,3 +174,28 @@ func (s *Store) pruneMemory(o PruneOptions, out *Pruned, forgotten *int64) error
 func newest(of *int64) func([]driver.Value) error {
 	return func(v []driver.Value) error { *of = max(*of, asInt(v[0])); return nil }
 }
+
+// PruneDue says whether [Store.Prune] would remove journal rows now, by the oldest of them. What else is kept as long came into the
+// store with them. It writes nothing.
+func (s *Store) PruneDue(ctx context.Context, o PruneOptions) (bool, error) {
+	o = o.withDefaults()
+	rows, err := s.Journal(ctx, 0, 2) // the last row always stays
+	if err != nil || len(rows) < 2 {
+		return false, err
+	}
+	oldest := rows[0]
+	if o.NowMS != 0 && oldest.WallMS != 0 && oldest.WallMS < o.NowMS-o.JournalAge.Milliseconds() {
+		return true, nil
+	}
+	last, err := s.lastSeq(ctx)
+	return err == nil && oldest.Seq <= last-o.JournalRows, err
+}
+
+func (s *Store) lastSeq(ctx context.Context) (seq int64, err error) {
+	err = s.read(ctx, readHistory, func(r *reader) error {
+		row, err := r.lastRow()
+		seq = row.Seq
+		return err
+	})
+	return seq, err
+}
