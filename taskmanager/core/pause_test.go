@@ -682,3 +682,37 @@ func TestPausedIsQuiet(t *testing.T) {
 		t.Error("a look at a paused task is written down")
 	}
 }
+
+// Once we asked a task to pause, what looks like the opposite of its effect contradicts nothing: it may be the pause.
+func TestWhatIsSeenWhilePausingContradictsNothing(t *testing.T) {
+	r := newRig(t)
+	task := r.moving()
+	r.button("pui.paused")
+	r.event("movement.arrived", task, core.Values{"room_id": "living_room"})
+	r.saysPaused(task)
+	r.button("pui.resumed")
+	r.do(core.StopAnswered{Task: task, To: core.ToResume, Accepted: true})
+	r.saysGoesOn(task)
+	r.arrive(task, "kitchen")
+	r.want("step_1", "completed")
+}
+
+// What bounded a wait before a hold counts anew after it: the time of a hold is nobody's fault.
+func TestAHoldIsNoTimeOfTrying(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorBusy})
+	r.want("step_1", "blocked/executor_busy")
+	r.button("pui.paused")
+	r.pass(3_600_000)
+	r.want("step_1", "queued/held")
+	r.idle()
+	r.elsewhere()
+	r.button("pui.resumed")
+	r.do(core.TaskAnswered{Task: r.last().Task, NotSent: true, Reason: core.ReasonExecutorBusy})
+	r.want("step_1", "blocked/executor_busy")
+	if st := r.step("step_1"); st.Due < r.now.Boot+50_000 || len(r.sent(core.MsgEscalation)) != 0 {
+		t.Fatalf("it is given up at %d, now is %d", st.Due, r.now.Boot)
+	}
+}
