@@ -428,3 +428,64 @@ func TestAnOccurrenceWhileAnOperatorHasTheRobot(t *testing.T) {
 	r.due("e2", 0)
 	r.wantOf("tp@e2", "step_1", "dispatching")
 }
+
+// TestAStampIsRemembered: also where the workflow that was made of it has ended and left the memory, and over a revision.
+func TestAStampIsRemembered(t *testing.T) {
+	for _, revised := range []bool{false, true} {
+		r, task := begun(t)
+		r.cleaned(task)
+		r.s.Drop("tp@e1")
+		revision := int64(0)
+		if revised {
+			revision = 1
+			r.do(r.scheduled("tp", 1, everyEvening, cleanLong))
+		}
+		r.now.WallMS -= 2 * hourMS
+		r.do(core.Tick{})
+		r.pass(2 * hourMS)
+		r.do(core.Occurred{Template: "tp", Revision: revision, Stamp: "e1", AtMS: r.now.WallMS})
+		if n := len(r.s.Workflows); n != 0 {
+			t.Errorf("revised %v: the same occurrence again", revised)
+		}
+		r.pass(1)
+		r.do(core.Occurred{Template: "tp", Revision: revision, Stamp: "e2", AtMS: r.now.WallMS})
+		if n := len(r.s.Workflows); n != 1 {
+			t.Errorf("revised %v: the next did not come", revised)
+		}
+	}
+}
+
+// TestAnEndWithNothingToStop: what is still to be done is cancelled, and nothing is stopped that others may have begun.
+func TestAnEndWithNothingToStop(t *testing.T) {
+	r := newRig(t)
+	r.schedule(everyEvening, `[{"cloud_step_id":"step_1","taskMethod":"startBasicAirClear"},
+	 {"cloud_step_id":"step_2","taskMethod":"getAirQuality","temporal_relation":"after_planned_step","temporal_anchor_id":"step_1","delay_ms":7200000}]`)
+	r.pass(hourMS)
+	r.idle()
+	r.due("e1", 0)
+	task := r.last().Task
+	r.accept(task)
+	r.event("cleaning.started", task, nil)
+	r.cleaned(task)
+	n := len(r.dispatches())
+	r.toWall(r.s.NextWall())
+	r.wantOf("tp@e1", "step_2", "cancelled/schedule_end")
+	r.wantOf("tp@e1", "end@stopCleaning", "skipped/condition_false")
+	if len(r.dispatches()) != n {
+		t.Errorf("%s at the end", r.last().Method)
+	}
+}
+
+// TestAnOccurrenceThatIsOverWhenItIsNoticed: its end has passed too. Nothing begins, whatever on_overdue says, and nothing is stopped.
+func TestAnOccurrenceThatIsOverWhenItIsNoticed(t *testing.T) {
+	r := newRig(t)
+	r.schedule(everyEvening, strings.Replace(clean, `}]`, `,"on_overdue":"run"}]`, 1))
+	r.pass(3 * hourMS)
+	r.idle()
+	r.due("e1", 2*hourMS)
+	r.wantOf("tp@e1", "step_1", "cancelled/schedule_end")
+	r.wantOf("tp@e1", "end@stopCleaning", "skipped/condition_false")
+	if n := len(r.dispatches()); n != 0 {
+		t.Errorf("%s", r.last().Method)
+	}
+}
