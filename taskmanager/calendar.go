@@ -19,8 +19,7 @@ type calendar struct {
 // found is what was reckoned of a template at a moment.
 type found struct {
 	of   *core.Template
-	at   int64 // wall clock; an answer does not hold for an earlier moment
-	dues Dues
+	dues Dues // it holds for an earlier moment too: of what lies between, all is settled, or the template would be another one by now
 }
 
 // Dues is what a schedule asks for at a moment of the wall clock.
@@ -33,7 +32,7 @@ type Dues struct {
 // was due before the template came is none of it.
 func (c *calendar) dues(t *core.Template, wallMS int64) (Dues, error) {
 	id := t.Plan.Workflow
-	if k, ok := c.known[id]; ok && k.of == t && k.at <= wallMS && k.dues.Due == nil && (k.dues.Next == nil || wallMS < k.dues.Next.AtMS) {
+	if k, ok := c.known[id]; ok && k.of == t && k.dues.Due == nil && (k.dues.Next == nil || wallMS < k.dues.Next.AtMS) {
 		return k.dues, nil
 	}
 	rule, zone, err := c.rule(t.Plan.Schedule)
@@ -56,7 +55,7 @@ func (c *calendar) dues(t *core.Template, wallMS int64) (Dues, error) {
 	if c.known == nil {
 		c.known = map[core.WorkflowID]found{}
 	}
-	c.known[id] = found{t, wallMS, d}
+	c.known[id] = found{t, d}
 	return d, nil
 }
 

@@ -199,6 +199,7 @@ func TestALateOccurrence(t *testing.T) {
 	}{
 		{"ten minutes", "", 600_000, "dispatching", core.WfActive},
 		{"more", "", 600_001, "skipped/overdue_skipped", core.WfExpired},
+		{"more, and it would wait once more", `,"temporal_relation":"after_planned_step","delay_ms":60000`, 600_001, "skipped/overdue_skipped", core.WfExpired},
 		{"more, and to be run", `,"on_overdue":"run"`, 600_001, "dispatching", core.WfActive},
 		{"more, and to fail", `,"on_overdue":"fail"`, 600_001, "blocked/overdue", core.WfQueued},
 	} {

@@ -183,7 +183,9 @@ func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 // never early; once the clock is set, the time off is made up for.
 func TestF52_ATimeOffThatIsLearntLater(t *testing.T) {
 	r := newRig(t)
-	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","delay_ms":3600000}]`)
+	ev := r.planEvent("wf_1", "pl_1", `[{"cloud_step_id":"step_1","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","delay_ms":3600000}]`).(core.PlanSubmitted)
+	ev.Plan.DeadlineMS = 2 * hourMS
+	r.do(ev)
 	r.pass(600_000)
 	r.do(core.Tick{})
 	wall := r.now.WallMS
@@ -192,16 +194,32 @@ func TestF52_ATimeOffThatIsLearntLater(t *testing.T) {
 	if facts := core.Why(r.s, r.now, r.wf("wf_1"), 0); len(facts) < 2 || !strings.Contains(facts[1].Text, "never early") {
 		t.Errorf("why: %+v", facts)
 	}
+	r.submitAs("wf_2", `[{"cloud_step_id":"step_1","taskMethod":"getBatteryStatus","temporal_relation":"after_planned_step","delay_ms":3600000}]`)
 	r.pass(60_000)
+	r.do(core.Tick{})
 	r.off(0, false) // a second time, for a minute that nobody can measure
 	r.pass(60_000)
+	deadline, later := r.wf("wf_1").Deadline, r.stepOf("wf_2", "step_1").Due
 	r.want("step_1", "waiting/clock_untrusted")
 	r.now.Trusted, r.now.WallMS = true, wall+1_200_000+60_000+60_000+60_000
 	r.do(core.Tick{})
 	r.want("step_1", "waiting/")
+	if moved := deadline - r.wf("wf_1").Deadline; moved != 1_200_000+60_000 {
+		t.Errorf("the deadline has come nearer by %d ms, want the time off", moved)
+	}
+	if due := r.stepOf("wf_2", "step_1").Due; later-due > 60_000 {
+		t.Errorf("a delay that began after the time off is shorter by %d ms", later-due)
+	}
 	left := int64(3_600_000 - 600_000 - 1_200_000 - 180_000)
 	r.pass(left - 1)
 	r.want("step_1", "waiting")
 	r.pass(1)
 	r.want("step_1", "dispatching")
+}
+
+func (r *rig) submitAs(wf, requests string) {
+	r.t.Helper()
+	if ans := r.offer(wf, "pl_"+wf, requests); !ans.Accepted {
+		r.t.Fatalf("%s is refused: %+v", wf, ans)
+	}
 }
