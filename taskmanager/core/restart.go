@@ -119,6 +119,13 @@ func (wf *Workflow) rebase(by Instant) {
 		st := &wf.Steps[i]
 		move(&st.Since, &st.Due, &st.RunDue, &st.TriedSince, &st.Accepted, &st.Released, &st.Done, &st.Ended, &st.Added)
 		st.rebaseKept(by)
+		st.Effects = slices.Clone(st.Effects)
+		for e := range st.Effects { // a question tells how old its proof is
+			st.Effects[e].Evidence = slices.Clone(st.Effects[e].Evidence)
+			for k := range st.Effects[e].Evidence {
+				move(&st.Effects[e].Evidence[k].At)
+			}
+		}
 		if st.Bound != nil {
 			b := *st.Bound
 			move(&b.At, &b.Lost)

@@ -515,3 +515,20 @@ func TestAStopThatTookBeforeTheRestartIsACancel(t *testing.T) {
 		t.Errorf("the stop counts as %q", st.Stop)
 	}
 }
+
+// Found by cutting the power at each row: after a reboot the age of a proof was counted from another boot's clock, and came out negative.
+func TestAProofKeepsItsAgeOverAReboot(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"주방"}},{"cloud_step_id":"step_2","taskMethod":"startVitalSign","depends_on":["step_1"]}]`)
+	r.arrive(r.last().Task, "kitchen")
+	r.want("step_1", "completed")
+	age := r.now.Boot - r.step("step_1").Effects[0].Evidence[0].At
+	r.now.Boot, r.now.BootID = 30_000, "boot-2" // at once, by a clock that can be trusted
+	r.do(core.Started{StartNo: 2})
+	for _, e := range r.step("step_1").Effects[0].Evidence {
+		if got := r.now.Boot - e.At; got < 0 || e.Leaf == r.step("step_1").Effects[0].Evidence[0].Leaf && got != age {
+			t.Errorf("%s%s is %d ms old, was %d", e.Event, e.Key, got, age)
+		}
+	}
+}
