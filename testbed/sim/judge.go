@@ -53,6 +53,7 @@ type judge struct {
 	low        bool                     // the battery fell, and is not charged yet
 	guards     bool                     // some guard has held something in this home: the agent may have read what no event told
 	planted    catalog.Method           // a promise that nobody keeps, to try the search for shorter stories: this is never dispatched
+	foreignAt  int64                    // when that was said last
 }
 
 type stepRef struct {
@@ -166,7 +167,9 @@ func (j *judge) durable(w *write) {
 			j.buttonHeld(ev)
 			j.guarded(ev)
 			if ev.Event == "external_start" || ev.Event == "external_stop" {
-				j.foreign = ev.Event == "external_start"
+				if j.foreign = ev.Event == "external_start"; j.foreign {
+					j.foreignAt = w.at
+				}
 			}
 		case core.ExecutorUp:
 			j.service = true
@@ -282,7 +285,7 @@ func (j *judge) moved(mv core.Move, decided int64) {
 	case to == core.Completed:
 		j.proven(at, mv.Task, spec)
 	case to == core.Satisfied:
-		j.isTrue(at, spec)
+		j.isTrue(at, spec, decided)
 	}
 }
 

@@ -92,8 +92,11 @@ func (j *judge) setting(spec *core.StepSpec) bool {
 }
 
 // isTrue: what counts as satisfied has to be true.
-func (j *judge) isTrue(at stepRef, spec *core.StepSpec) {
+func (j *judge) isTrue(at stepRef, spec *core.StepSpec, decided int64) {
 	m := j.m
+	if o := m.robot.motion["base"]; o != nil && o.task == "" && j.foreign && j.foreignAt < decided && slices.Contains(spec.Resources, "base") {
+		m.failf("false completion: %s counts as satisfied while something else moves the robot, as was told", at)
+	}
 	v := m.robot.values
 	ok := true
 	switch spec.Method {

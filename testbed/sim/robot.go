@@ -241,7 +241,7 @@ func (r *robot) dispatch(o core.Dispatch, hang int64, alive func(func()) func())
 	begin := func(answer bool) func() { return alive(func() { r.begin(j, answer) }) }
 	switch f.call {
 	case CallRefused:
-		m.at(after, alive(func() {
+		m.at(hang+f.between(5, 2_000), alive(func() {
 			m.tell(core.TaskAnswered{Task: o.Task, Reason: []core.Reason{"executor_refused", "prerequisite_unmet"}[f.IntN(2)]})
 		}))
 	case CallLost:
@@ -260,7 +260,7 @@ func (r *robot) dispatch(o core.Dispatch, hang int64, alive func(func()) func())
 		if f.coin() {
 			m.at(after, begin(false))
 		}
-		r.say(after+10, core.TaskAnswered{Task: o.Task, Unknown: true})
+		r.say(hang+f.between(110, 2_000), core.TaskAnswered{Task: o.Task, Unknown: true})
 	case LiesDone:
 		j.over, j.end = true, &core.TaskEnded{Task: o.Task, Outcome: core.OutcomeDone}
 		r.log[o.Task], r.known[o.Task] = j, j
@@ -428,7 +428,8 @@ func (r *robot) outOfPlace(task core.TaskID) []core.Event {
 			says = append(says, *j.event)
 		}
 		if j.call.Method == "startBasicAirClear" && j.effect != 0 {
-			says = append(says, core.Observed{Event: "cleaning.started", Task: task, Source: "home"})
+			started := core.Observed{Event: "cleaning.started", Task: task, Source: "home"}
+			says = append(says, started, started, started, started) // the one proof that a failed try can leave
 		}
 	}
 	return says
