@@ -188,3 +188,25 @@ func TestWhoRefusesToStopIsNotPaused(t *testing.T) {
 		}
 	}
 }
+
+// TestNoResumeLeavesForWhatIsHeldAgain: the last holder lets go, the service is lost and somebody holds again, all in one batch: the word
+// to go on must not leave behind it.
+func TestNoResumeLeavesForWhatIsHeldAgain(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.submit(toKitchen)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.Observed{Event: "pui.paused", Source: "home"})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownRunning, Paused: true, Instance: "run-1"})
+	if st := r.step("step_1"); st.State != core.Paused {
+		t.Fatalf("it is %s", st.State)
+	}
+	r.read("battery.level", 80.0)
+	c := r.do(core.Observed{Event: "pui.resumed", Source: "home"}, core.ExecutorDown{Service: "home"}, core.Observed{Event: "pui.paused", Source: "home"})
+	for _, out := range c.Outputs {
+		if _, ok := out.(core.Resume); ok {
+			t.Fatalf("it is told to go on, and it is held: %+v", c.Outputs)
+		}
+	}
+}

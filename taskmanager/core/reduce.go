@@ -70,6 +70,9 @@ func (w *work) finish() Change {
 		wf.wake, wf.wall, wf.wants, wf.keeps = wf.nextWake(), wf.nextWall(), wf.hasWants(), wf.hasKeeps()
 		w.ch.Workflows = append(w.ch.Workflows, wf)
 	}
+	if len(w.ch.Outputs) > 0 {
+		w.withdrawResumes()
+	}
 	if len(w.ch.Outputs) > 0 || len(w.ch.Outbox) > 0 {
 		w.ch.Must = true
 	}
@@ -79,6 +82,18 @@ func (w *work) finish() Change {
 		}
 	}
 	return w.ch
+}
+
+// withdrawResumes takes back what would let a task go on that is held again, stopped or lost by the end of the batch.
+func (w *work) withdrawResumes() {
+	w.ch.Outputs = slices.DeleteFunc(w.ch.Outputs, func(o Output) bool {
+		r, ok := o.(Resume)
+		if !ok {
+			return false
+		}
+		a := w.peekAttempt(r.Task)
+		return a == nil || a.State != Live || a.Pausing != PauseResuming
+	})
 }
 
 // peek reads a workflow: the copy, where there is one.
