@@ -216,6 +216,11 @@ func (j *judge) mover(wf *core.Workflow, i int) string {
 			return "dependency"
 		}
 	}
+	for _, o := range wf.Steps {
+		if wf.Steps[i].State == core.Pending && j.asked[stepRef{wf.Plan.Workflow, o.ID}] != "" {
+			return "decision" // about the event that it waits for too
+		}
+	}
 	switch wf.Steps[i].State {
 	case core.Queued, core.Blocked:
 		if spec.Target == core.OnDevice && !j.service {
