@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,12 +164,16 @@ func TestReplayNeedsAPlaceToBegin(t *testing.T) {
 
 // Every kind of event that the core knows can be read back from the journal, and every message among them can be refused.
 func TestEveryKindOfEventCanBeReplayed(t *testing.T) {
-	pkgs, err := parser.ParseDir(token.NewFileSet(), "core", nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	names, err := filepath.Glob("core/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files of the core (%v)", len(names), err)
 	}
 	texts, used := map[string]string{}, []string{}
-	for _, file := range pkgs["core"].Files {
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ValueSpec:

@@ -306,7 +306,7 @@ func (w *work) vacant(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) b
 // by its proof is about to be told so by its executor: it is given that time.
 func (w *work) askRest(task TaskID) {
 	a := w.peekAttempt(task)
-	if a == nil || a.next > w.now.Boot || w.wanted(task) {
+	if a == nil || w.wanted(task) || a.next > w.now.Boot { // however often it is asked for: what is paused has to go in its time
 		return
 	}
 	id, _ := w.owner(task)

@@ -49,8 +49,10 @@ func TestHoldsAreToldApart(t *testing.T) {
 		{Kind: HeldByPolicy, Scope: HoldAll, Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldByPolicy, Scope: HoldAll, Cause: "fault", Resume: ResumeAsk},
 		{Kind: HeldByPolicy, Scope: HoldWorkflow, Target: "wf_1", Cause: "lifted", Resume: ResumeAsk}, {Kind: HeldByApp, Scope: HoldStep, Target: "wf_1/step_1", Resume: ResumeNever},
 	} {
-		if !w.hold(h) || !w.hold(h) {
-			t.Fatalf("%s was not taken", h.ID())
+		for range 2 { // who asks again asks for the same
+			if !w.hold(h) {
+				t.Fatalf("%s was not taken", h.ID())
+			}
 		}
 	}
 	left := func() (ids string) {

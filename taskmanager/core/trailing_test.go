@@ -103,3 +103,27 @@ func TestTheRobotPausesWhatGoesOn(t *testing.T) {
 	r.button("pui.resumed")
 	r.wantCalls("resume")
 }
+
+// TestWhatIsPausedWithoutAHolderHasToGoWhenOthersNeedIt: the pause was carried out after its hold had been released, the plan of the task
+// has ended, and it is asked for again and again: that must not put off the stop for ever. (random home 210886)
+func TestWhatIsPausedWithoutAHolderHasToGoWhenOthersNeedIt(t *testing.T) {
+	r := newRig(t)
+	task := r.cleaner()
+	r.do(r.planEvent("wf_2", "pl_2", `[{"cloud_step_id":"clean","taskMethod":"startBasicAirClear","params":{"duration_min":20},"required_effects":["air_cleaning_completed"]}]`))
+	r.pass(30_000) // it is asked for at its pace
+	r.saysPaused(task)
+	for range 12 {
+		r.pass(10_000)
+		r.read("battery.level", 80.0)
+		r.saysPaused(task)
+	}
+	stops := 0
+	for _, o := range r.log {
+		if s, ok := o.(core.Stop); ok && s.Task == task {
+			stops++
+		}
+	}
+	if st := r.stepOf("wf_2", "clean"); stops == 0 {
+		t.Fatalf("after two minutes nobody has stopped it, and the next plan is %s (%s %s)", st.State, st.Reason, st.Detail)
+	}
+}
