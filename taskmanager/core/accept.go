@@ -199,20 +199,29 @@ func (w *work) recall(h *Head, key string) {
 	}
 }
 
+// answeredBefore gives a message whose key is remembered the answer of then; with other content it is refused.
+func (w *work) answeredBefore(h *Head, key string) bool {
+	w.recall(h, key)
+	if h.Before == nil {
+		return false
+	}
+	ans := Answer{Ref: h.Msg, Reason: ReasonIDReused}
+	if h.HashThen == h.Hash {
+		ans = *h.Before
+	}
+	w.reply(*h, ans, "")
+	return true
+}
+
 // controlReceived takes a wish: cancel, kill, pause or resume, of a step, of a workflow or of all.
 func (w *work) controlReceived(ev ControlReceived) {
 	key := "control:" + string(ev.Msg)
-	w.recall(&ev.Head, key)
+	if w.answeredBefore(&ev.Head, key) {
+		return
+	}
 	ans := Answer{Ref: ev.Msg}
 	slot := ev.Scope + ":" + ev.Target
 	switch {
-	case ev.Before != nil && ev.HashThen == ev.Hash:
-		w.reply(ev.Head, *ev.Before, "")
-		return
-	case ev.Before != nil:
-		ans.Reason = ReasonIDReused
-		w.reply(ev.Head, ans, "")
-		return
 	case w.age(ev.Head) != ReasonNone:
 		ans.Reason = w.age(ev.Head)
 	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
@@ -349,15 +358,10 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 
 // stepResult takes the outcome of a cloud step.
 func (w *work) stepResult(ev StepResult) {
-	w.recall(&ev.Head, "step_result:"+string(ev.Task))
-	ans := Answer{Ref: ev.Msg}
-	if ev.Before != nil {
-		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {
-			ans = *ev.Before
-		}
-		w.reply(ev.Head, ans, "")
+	if w.answeredBefore(&ev.Head, "step_result:"+string(ev.Task)) {
 		return
 	}
+	ans := Answer{Ref: ev.Msg}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || !a.Cloud || !a.holds() || wf.Steps[a.Step].ID != ev.Step {
 		ans.Reason = ReasonStale

@@ -29,15 +29,10 @@ type Usage struct {
 // decisionReceived takes an answer, or refuses it. A refused answer spends nothing and leaves the question open, so it is not
 // remembered: the same key may still bring one that is accepted.
 func (w *work) decisionReceived(ev DecisionReceived) {
-	w.recall(&ev.Head, "decision:"+string(ev.Escalation))
-	ans := Answer{Ref: ev.Msg}
-	if ev.Before != nil {
-		if ans.Reason = ReasonIDReused; ev.HashThen == ev.Hash {
-			ans = *ev.Before
-		}
-		w.reply(ev.Head, ans, "")
+	if w.answeredBefore(&ev.Head, "decision:"+string(ev.Escalation)) {
 		return
 	}
+	ans := Answer{Ref: ev.Msg}
 	wf, i := w.asked(ev.Escalation)
 	if wf != nil {
 		ans.Workflow, ans.Plan = wf.Plan.Workflow, wf.Plan.ID
