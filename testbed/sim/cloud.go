@@ -22,6 +22,7 @@ type cloud struct {
 	sent    map[int64]int                        // how often a row went up
 	asked   map[stepRef]int                      // questions so far
 	revised map[core.WorkflowID]int              // revisions so far
+	dues    []string                             // stamps that schedules asked for
 	wished  map[core.WorkflowID][]map[string]any // the steps of the latest revision
 }
 
@@ -132,7 +133,7 @@ func (c *cloud) pump() {
 	}
 	x := c.waiting[0]
 	c.waiting, c.busy = c.waiting[1:], true
-	c.m.put(item{c.m.disk.recall(x.ev), x.l})
+	c.m.put(item{c.m.dated(c.m.disk.recall(x.ev)), x.l})
 }
 
 // taken: a message is durable.

@@ -49,7 +49,9 @@ func (d *disk) write(m *home, w *write) {
 		d.journal = append(d.journal, d.recorder.Commit(m.s, w.now, w.events(), w.c, records)...)
 	}
 	for _, r := range records {
-		d.records[key{r.Workflow, r.Item}] = r
+		if d.records[key{r.Workflow, r.Item}] = r; r.Body == nil { // so a store deletes
+			delete(d.records, key{r.Workflow, r.Item})
+		}
 	}
 	d.rows.Clear()
 	gone := append(d.gone, w.c.Receipted...)

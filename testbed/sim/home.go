@@ -41,6 +41,9 @@ type home struct {
 	troubles []trouble
 	atOnce   int // reductions since time last moved
 
+	known     reckoned // of the schedule
+	setBackMS int64    // how far a trusted clock ever went back
+
 	agent
 }
 
@@ -168,7 +171,7 @@ func (m *home) until(end int64) {
 			m.failf("six hundred things in one moment")
 		}
 		if tick {
-			m.do([]item{{ev: core.Tick{}}})
+			m.do(m.ticked())
 			continue
 		}
 		m.queue.next().do()
@@ -198,6 +201,7 @@ func (m *home) wake() int64 {
 	if wall := m.s.NextWall(); wall != 0 && m.trusted {
 		early(max(m.T, wall-wallMS-m.wallOff))
 	}
+	early(m.nextOccurrence())
 	if !m.trusted {
 		if mark := int64(m.s.NextMark(m.written)); mark != 0 {
 			early(mark + m.boot)

@@ -53,6 +53,9 @@ type judge struct {
 	low        bool                     // the battery fell, and is not charged yet
 	guards     bool                     // some guard has held something in this home: the agent may have read what no event told
 	planted    catalog.Method           // a promise that nobody keeps, to try the search for shorter stories: this is never dispatched
+	schedules  map[core.WorkflowID]*standing
+	begun      map[core.WorkflowID]bool // occurrences
+	sawBegin   map[core.Occurred]*write // the change in which the judge saw it begin
 	foreignAt  int64                    // when that was said last
 }
 
@@ -64,7 +67,7 @@ type stepRef struct {
 func (s stepRef) String() string { return fmt.Sprintf("%s/%s", s.wf, s.step) }
 
 func newJudge(m *home) *judge {
-	return &judge{m: m, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
+	return &judge{m: m, schedules: map[core.WorkflowID]*standing{}, begun: map[core.WorkflowID]bool{}, sawBegin: map[core.Occurred]*write{}, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
 		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, endedIn: map[stepRef]int{}, saysFailed: map[core.TaskID]bool{},
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
@@ -133,10 +136,21 @@ func (j *judge) durable(w *write) {
 		case core.ControlReceived:
 			if !j.seen[ev.Msg] {
 				j.wish(ev, c.Answers[i])
+				j.letsGo(ev, c.Answers[i])
 				j.heldNow(ev, c.Answers[i])
 				j.seen[ev.Msg] = c.Answers[i].Accepted
 			}
+		case core.Occurred:
+			j.occurs(ev, w)
+		case core.ScheduleOver:
+			j.isOver(ev, w)
 		case core.PlanSubmitted:
+			if ev.Plan.Schedule != nil {
+				if c.Answers[i].Accepted && ev.Before == nil {
+					j.keeps(ev, w)
+				}
+				continue
+			}
 			if c.Answers[i].Accepted && ev.Before == nil {
 				j.superseded(ev.Plan.Workflow)
 			}
@@ -359,7 +373,7 @@ func (j *judge) delayOver(at stepRef, spec *core.StepSpec) {
 	anchor := &j.plans[at.wf].Steps[spec.Anchor-1]
 	end := stepRef{at.wf, anchor.ID}
 	gone := j.m.T - j.endedAt[end]
-	if right := wallRightMS * int64(j.m.bootNo-j.endedIn[end]); anchor.Wait == core.WaitCompleted && gone < spec.DelayMS-right {
+	if right := (wallRightMS + j.m.setBackMS) * int64(j.m.bootNo-j.endedIn[end]); anchor.Wait == core.WaitCompleted && gone < spec.DelayMS-right {
 		j.m.failf("%s was dispatched %d ms after its anchor, its delay is %d ms", at, gone, spec.DelayMS)
 	}
 }
@@ -419,6 +433,7 @@ func (j *judge) restarted() {
 			lost("%s was reported %s and is %s", id, r.Status, wf.State)
 		}
 	}
+	j.schedulesThere()
 	for id := range j.cancelled {
 		if m.tally.Acknowledged++; m.s.Tombs[id] == "" && m.disk.finished(id) == nil && (m.s.Workflows[id] == nil || !m.s.Workflows[id].State.Terminal()) {
 			lost("the cancel of %s is forgotten", id)
@@ -440,7 +455,7 @@ func (j *judge) heard(x core.Message) {
 	m := j.m
 	switch x.Type {
 	case core.MsgAck:
-		if x.Ack.Accepted && x.Ack.Plan != "" {
+		if x.Ack.Accepted && x.Ack.Plan != "" && !isTemplate(x.Workflow) {
 			j.heardAcks[x.Workflow]++
 		}
 	case core.MsgResult:
@@ -452,7 +467,7 @@ func (j *judge) heard(x core.Message) {
 			return
 		}
 		j.results[x.Workflow] = x.Result
-		if x.Workflow != lastPlan && !strings.HasPrefix(string(x.Workflow), "local:") { // it is no part of what was played
+		if x.Workflow != lastPlan && !isOccurrence(x.Workflow) && !strings.HasPrefix(string(x.Workflow), "local:") { // it is no part of what was played
 			m.tally.Ends[x.Result.Status]++
 		}
 		for _, r := range x.Result.Steps {
@@ -499,10 +514,11 @@ func (j *judge) allEnded() {
 		}
 	}
 	for id, n := range j.heardEnds {
-		if own := strings.HasPrefix(string(id), core.StandingPrefix); n > 1 && own || n > j.heardAcks[id] && !own { // the device's own plans are told once, and answered to nobody
+		if own := strings.HasPrefix(string(id), core.StandingPrefix) || isOccurrence(id); n > 1 && own || n > j.heardAcks[id] && !own { // the device's own plans are told once, and answered to nobody
 			m.failf("results: %s was reported %d times, and accepted %d times", id, n, j.heardAcks[id])
 		}
 	}
+	j.schedulesKept()
 	for _, l := range m.cloud.letters {
 		if !l.answered {
 			m.failf("answers: %s was never answered", l.id)

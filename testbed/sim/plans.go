@@ -21,6 +21,11 @@ func (m *home) revision(wf string, rev int64, d dice, requests []map[string]any,
 	if len(cancel) > 0 {
 		head["cancel_steps"] = cancel
 	}
+	return m.message(head, d, requests)
+}
+
+// message makes the event of a plan with this head.
+func (m *home) message(head map[string]any, d dice, requests []map[string]any) core.PlanSubmitted {
 	deadline := d.between(30_000, 600_000)
 	if !d.oneIn(16) {
 		deadline = 0
@@ -41,7 +46,7 @@ func (m *home) revision(wf string, rev int64, d dice, requests []map[string]any,
 		m.failf("the simulation made a bad plan: %s\n%+v", body, m.codec.Decode([]byte(text), false))
 	}
 	ev.Plan.DeadlineMS = deadline // past the door, which would refuse one that is too short
-	ev.ExpireMS, ev.SentMS, ev.Msg = 0, wallMS+m.T, core.MessageID("plan-"+wf)
+	ev.ExpireMS, ev.SentMS, ev.Msg = 0, wallMS+m.T, core.MessageID("plan-"+string(ev.Plan.Workflow))
 	return ev
 }
 

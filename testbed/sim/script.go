@@ -121,6 +121,7 @@ func (m *home) script() {
 			}
 		})
 	}
+	m.schedules()
 	for _, x := range deeds {
 		for n := range d.IntN(x.most + 1) {
 			name := fmt.Sprintf("%s#%d", x.fault, n)

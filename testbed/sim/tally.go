@@ -16,6 +16,8 @@ type Tally struct {
 	Faults       map[Fault]int64 // by kind
 	Plans        int64           // handed in
 	Ends         map[core.WorkflowState]int64
+	Schedules    int64 // that were accepted, and their revisions
+	Occurrences  int64 // that began
 	Steps        int64 // that ended
 	Dispatches   int64
 	Questions    int64 // to the cloud
@@ -37,7 +39,7 @@ func (t *Tally) count(m *home, n int) {
 }
 
 func (t *Tally) add(o *Tally) {
-	for _, p := range []struct{ to, from *int64 }{{&t.Homes, &o.Homes}, {&t.Events, &o.Events}, {&t.Faulty, &o.Faulty}, {&t.Plans, &o.Plans}, {&t.Steps, &o.Steps},
+	for _, p := range []struct{ to, from *int64 }{{&t.Homes, &o.Homes}, {&t.Events, &o.Events}, {&t.Faulty, &o.Faulty}, {&t.Plans, &o.Plans}, {&t.Schedules, &o.Schedules}, {&t.Occurrences, &o.Occurrences}, {&t.Steps, &o.Steps},
 		{&t.Dispatches, &o.Dispatches}, {&t.Questions, &o.Questions}, {&t.Decisions, &o.Decisions}, {&t.Whys, &o.Whys}, {&t.Acknowledged, &o.Acknowledged}, {&t.False, &o.False}, {&t.Lost, &o.Lost}, {&t.Double, &o.Double},
 		{&t.AfterCancel, &o.AfterCancel}, {&t.Stuck, &o.Stuck}, {&t.Other, &o.Other}} {
 		*p.to += *p.from
@@ -130,6 +132,8 @@ func (s *Summary) Print(out io.Writer) {
 	for _, st := range []core.WorkflowState{core.WfCompleted, core.WfPartial, core.WfFailed, core.WfCancelled, core.WfExpired} {
 		fmt.Fprintf(out, "  %-44s %12d\n", st, s.Ends[st])
 	}
+	row("schedules accepted", s.Schedules)
+	row("occurrences", s.Occurrences)
 	row("steps that ended", s.Steps)
 	row("dispatches", s.Dispatches)
 	row("questions to the cloud", s.Questions)
