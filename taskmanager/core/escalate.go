@@ -138,10 +138,12 @@ func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Actio
 		out = append(out, ActRetry)
 	}
 	if wf.Left().Replans > 0 {
-		if about == "" && len(w.substitutes(wf, i)) > 0 {
-			out = append(out, ActSubstitute)
+		if wf.Plan.Template == "" { // the id of an occurrence is the device's: no plan that comes can carry it
+			if about == "" && len(w.substitutes(wf, i)) > 0 {
+				out = append(out, ActSubstitute)
+			}
+			out = append(out, ActReplan)
 		}
-		out = append(out, ActReplan)
 		if w.mayReturn(wf, i, reason) {
 			out = append(out, ActReturn)
 		}

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,20 @@ func TestALateOccurrence(t *testing.T) {
 				t.Errorf("the occurrence is %s, want %s", wf.State, tc.wf)
 			}
 		})
+	}
+}
+
+// The id of an occurrence has a sign that no plan from outside may carry: a replan would be refused at the door.
+func TestAnOccurrenceIsNotOfferedAReplan(t *testing.T) {
+	r := newRig(t)
+	r.schedule(everyEvening, strings.Replace(clean, `}]`, `,"on_overdue":"fail"}]`, 1))
+	r.pass(hourMS)
+	r.idle()
+	r.due("e1", 600_001)
+	r.wantOf("tp@e1", "step_1", "blocked/overdue")
+	all := r.wf("tp@e1").Escalations
+	if len(all) != 1 || slices.Contains(all[0].Allowed, core.ActReplan) || !slices.Contains(all[0].Allowed, core.ActCancel) {
+		t.Errorf("asked %+v", all)
 	}
 }
 
