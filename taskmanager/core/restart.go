@@ -135,7 +135,7 @@ func (wf *Workflow) rebase(by Instant) {
 	}
 	for i := range wf.Attempts {
 		a := &wf.Attempts[i]
-		move(&a.At, &a.StopAt, &a.PauseAt)
+		move(&a.At, &a.StopAt, &a.PauseAt, &a.Yielded)
 		a.Given = slices.Clone(a.Given)
 		for k := range a.Given {
 			move(&a.Given[k].At)

@@ -172,6 +172,7 @@ type Attempt struct {
 	PauseTaken bool       `json:"pause_taken,omitempty"` // the executor accepted the call; that alone is nothing
 	PauseTold  bool       `json:"pause_told,omitempty"`  // it was the executor's word that confirmed the pause
 	MayGoOn    bool       `json:"may_go_on,omitempty"`   // its executor has paused it, or said yes to that, and since then neither to a stop nor to going on: its rest is not its end
+	Yielded    Instant    `json:"yielded,omitempty"`     // when it said yes to a stop while its rest could have been a pause
 
 	next  Instant // when to stop again, or to look whether it is at rest; memory only
 	dirty bool

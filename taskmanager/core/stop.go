@@ -79,6 +79,9 @@ func (w *work) stopAnswered(ev StopAnswered) {
 		return
 	}
 	w.touched = true
+	if a.MayGoOn && ev.Accepted && a.Yielded == 0 {
+		a.Yielded, a.dirty = w.now.Boot, true
+	}
 	w.mayGoOn(a, a.MayGoOn && !ev.Accepted)
 	if !ev.Refused {
 		w.readRest(wf, a)
@@ -130,6 +133,9 @@ func (w *work) tryRest(r ref) {
 	after, since := a.StopSeq, a.StopAt
 	if a.StopCalls == 0 {
 		after, since = a.Seq, st.Ended // while it set out it may have stood still too
+	}
+	if a.Yielded != 0 { // it stood still before it was stopped: only once its stop time is over does that say something
+		since = max(since, a.Yielded+Instant(w.stopMS(&wf.Plan.Steps[a.Step])))
 	}
 	if !w.atRest(a.Resources, view{w: w, after: after, since: since}) {
 		if !waits && w.atRest(a.Resources, view{w: w, after: after, since: since, hasty: true}) {

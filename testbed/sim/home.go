@@ -332,7 +332,8 @@ func (m *home) recorded(committed bool) {
 func (m *home) stopsOf(outs []core.Output) (stops, others []core.Output) {
 	for _, out := range outs {
 		d, call := out.(core.Dispatch)
-		if _, stop := out.(core.Stop); stop || call && len(m.cat.Operations[d.Method].Stops) > 0 {
+		_, pause := out.(core.Pause)
+		if _, stop := out.(core.Stop); stop || pause || call && len(m.cat.Operations[d.Method].Stops) > 0 {
 			stops = append(stops, out)
 		} else {
 			others = append(others, out)
