@@ -25,6 +25,11 @@ type cancelAnswer struct {
 const maxReason = 1024 // bytes
 
 func (s *Server) postCancel(req *http.Request) (int, any, error) {
+	return s.wish(req, "cancel", s.cancel)
+}
+
+// wish hands a person's wish about a workflow on to its device: verb names it, send writes it down in one transaction.
+func (s *Server) wish(req *http.Request, verb string, send func(tx *store.Tx, device string, ask cancelRequest, out *cancelAnswer) error) (int, any, error) {
 	id, err := pathID(req)
 	if err != nil {
 		return 0, nil, err
@@ -34,18 +39,17 @@ func (s *Server) postCancel(req *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	if len(ask.Reason) > maxReason || len(ask.RequestedBy) > maxReason {
-		return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_cancel", Title: "the reason is too long"}
+		return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_" + verb, Title: "the reason is too long"}
 	}
 	device, err := s.deviceOf(req, id)
 	if err != nil {
 		return 0, nil, err
 	}
 	out := cancelAnswer{WorkflowID: id, State: "requested"}
-	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.cancel(tx, device, ask, &out) })
-	if err != nil {
+	if err := s.change(req.Context(), device, func(tx *store.Tx) error { return send(tx, device, ask, &out) }); err != nil {
 		return 0, nil, err
 	}
-	s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: "cancel " + out.State})
+	s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: verb + " " + out.State})
 	return http.StatusAccepted, out, nil
 }
 

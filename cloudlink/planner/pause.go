@@ -13,27 +13,9 @@ import (
 // first is answered first. That the device takes it in is not yet a pause; its answer says who holds the workflow then.
 func (s *Server) postHold(verb string) func(*http.Request) (int, any, error) {
 	return func(req *http.Request) (int, any, error) {
-		id, err := pathID(req)
-		if err != nil {
-			return 0, nil, err
-		}
-		ask := cancelRequest{RequestedBy: "operator"}
-		if err := readBody(req, controlBytes, &ask); err != nil {
-			return 0, nil, err
-		}
-		if len(ask.Reason) > maxReason || len(ask.RequestedBy) > maxReason {
-			return 0, nil, &problem{Status: http.StatusUnprocessableEntity, Code: "bad_hold", Title: "the reason is too long"}
-		}
-		device, err := s.deviceOf(req, id)
-		if err != nil {
-			return 0, nil, err
-		}
-		out := cancelAnswer{WorkflowID: id, State: "requested"}
-		if err := s.change(req.Context(), device, func(tx *store.Tx) error { return s.hold(tx, device, verb, ask, &out) }); err != nil {
-			return 0, nil, err
-		}
-		s.hub.publish(event{Kind: "workflow", ID: id, DeviceID: device, What: verb + " " + out.State})
-		return http.StatusAccepted, out, nil
+		return s.wish(req, verb, func(tx *store.Tx, device string, ask cancelRequest, out *cancelAnswer) error {
+			return s.hold(tx, device, verb, ask, out)
+		})
 	}
 }
 
