@@ -365,7 +365,7 @@ func TestPowerCutNeedsFull(t *testing.T) {
 func TestPowerCutAtTheBirth(t *testing.T) {
 	seed := aSeed()
 	tp := workload(t, seed, false)
-	tp.ops = tp.ops[:slices.IndexFunc(tp.ops, func(op diskOp) bool { _, first := op.mark.(asked); return first })]
+	tp.ops = tp.ops[:birth(tp.ops)]
 	c := newCutting()
 	c.storeOnly = true
 	c.replay(t, tp, seed, 0, 1, 1)
@@ -374,6 +374,21 @@ func TestPowerCutAtTheBirth(t *testing.T) {
 	}
 	if c.total < 100 {
 		t.Errorf("%d cuts", c.total)
+	}
+}
+
+// birth is how far a new store has come when the first message is in hand: up to the end of the transaction that is under way then,
+// or follows, since without its end nobody can say what it leaves.
+func birth(ops []diskOp) int {
+	first := slices.IndexFunc(ops, func(op diskOp) bool { _, ok := op.mark.(asked); return ok })
+	return first + 1 + slices.IndexFunc(ops[first:], func(op diskOp) bool { _, ok := op.mark.(confirmed); return ok })
+}
+
+// TestBirthEndsWithATransaction: a message may come in the middle of one.
+func TestBirthEndsWithATransaction(t *testing.T) {
+	during := []diskOp{{mark: confirmed{}}, {}, {mark: asked{}}, {}, {mark: confirmed{}}, {}}
+	if n := birth(during); n != 5 {
+		t.Errorf("%d of %d operations, want 5", n, len(during))
 	}
 }
 
