@@ -29,7 +29,7 @@ demo: build ## from words to proof. SAY="…" another sentence, CRASH=1 kill -9 
 	@bin/testbed demo $${SAY:+--say "$$SAY"} $(if $(call on,$(CRASH)),--crash) $(if $(call on,$(KEEP)),--keep) $(if $(SPEED),--speed $(SPEED))
 
 .PHONY: test
-test: tools build ## everything: scenarios, the demo over a crash, all tests with -race (of the core without, too: it counts allocations)
+test: tools build verify-units ## everything: scenarios, the demo over a crash, all tests with -race (of the core without, too: it counts allocations)
 	@$(MAKE) scenarios
 	@echo 'the demo, over a crash:'; bin/testbed demo --crash 2>/dev/null
 	go test ./taskmanager/core
@@ -58,6 +58,16 @@ lint: ## gofmt, go vet, staticcheck, pinned versions
 	go vet ./...
 	go tool staticcheck ./...
 	@grep -qE '^[[:space:]]*modernc.org/libc v1\.80\.1( |$$)' go.mod || { echo 'go.mod: modernc.org/libc must be v1.80.1, the version that modernc.org/sqlite is made and tested with'; exit 1; }
+
+# systemd-analyze wants what a unit starts to exist: the units are looked at in a root of their own, with stand-ins for the programs.
+# --threshold counts tenths: over 2.0 fails. The aim is 1.5; what is missing to 0 is named in docs/operations.md.
+.PHONY: verify-units
+verify-units: tools ## the systemd units: no fault, and an exposure of at most 2.0
+	@root=$$(mktemp -d); trap 'rm -rf "$$root"' EXIT; mkdir -p "$$root"/usr/bin "$$root"/usr/lib/systemd/system; \
+	install -m 755 /dev/null "$$root"/usr/bin/deviceagentd; \
+	cp packaging/systemd/* "$$root"/usr/lib/systemd/system; \
+	for u in packaging/systemd/*; do systemd-analyze verify --man=no --recursive-errors=no --root="$$root" "$$(basename "$$u")"; done; \
+	systemd-analyze security --no-pager --offline=true --threshold=20 packaging/systemd/deviceagent.service | tail -1
 
 .PHONY: bench
 bench: ## a million events of plans like S01 to S04 through the core, and its allocation baseline
@@ -107,4 +117,5 @@ tools:
 	  command -v "$$1" >/dev/null || { echo "make test needs $$1: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
-	need gcc gcc 'the race detector is linked by it'
+	need gcc gcc 'the race detector is linked by it'; \
+	need systemd-analyze systemd 'the units are verified by it'
