@@ -45,5 +45,5 @@ func (a *Agent) runBus(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return dbus.New(dbus.Options{Address: a.o.Config.Executor.Bus, Services: services, Registry: a.execs, Sink: a.manager.Send, Log: a.component("dbus")}).Run(ctx)
+	return dbus.New(dbus.Options{Address: a.o.Config.Executor.Bus, Dial: a.o.Bus, Services: services, Registry: a.execs, Sink: a.manager.Send, Log: a.component("dbus")}).Run(ctx)
 }

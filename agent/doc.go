@@ -45,10 +45,11 @@ type Options struct {
 	Catalog  *catalog.Catalog
 	Clock    Clock
 	Log      zerolog.Logger
-	Executor net.Listener // programs that act register here
-	Read     net.Listener // diagnostic API for reading
-	Control  net.Listener // diagnostic API for operating
-	Dial     func(context.Context) (net.Conn, error)
+	Executor net.Listener                            // programs that act register here
+	Read     net.Listener                            // diagnostic API for reading
+	Control  net.Listener                            // diagnostic API for operating
+	Dial     func(context.Context) (net.Conn, error) // to the broker
+	Bus      func(context.Context) (net.Conn, error) // to the D-Bus of the executors; nil: the one of the settings
 	NewID    func() string
 	Notify   func(state string) // systemd; nil: nobody listens
 	Note     string             // a warning to be shown with the status, see [Catalog]; "": none

@@ -32,6 +32,7 @@ type Service struct {
 // Options are the parts of a [Bus].
 type Options struct {
 	Address  string // "": the system bus
+	Dial     Dial   // instead of Address; nil: Address
 	Services []Service
 	Registry *executors.Registry
 	Sink     executors.Sink
@@ -118,17 +119,7 @@ func (b *Bus) connect(life context.Context, h godbus.SignalHandler) (*godbus.Con
 	if h != nil {
 		opts = append(opts, godbus.WithSignalHandler(h))
 	}
-	dial := func() (*godbus.Conn, error) {
-		if b.o.Address == "" {
-			return godbus.ConnectSystemBus(opts...)
-		}
-		return godbus.Connect(b.o.Address, opts...)
-	}
-	c, err := dial()
-	if err != nil {
-		return nil, fmt.Errorf("cannot connect to the bus: %w", err)
-	}
-	return c, nil
+	return Connect(life, b.o.Address, b.o.Dial, opts...)
 }
 
 const (

@@ -43,16 +43,15 @@ type Host struct {
 // Serve connects to the bus at address ("": the system bus), takes the name and answers for the program. Errors: the bus is not
 // there, the name is taken by another or not allowed.
 func Serve(ctx context.Context, address, name string, path godbus.ObjectPath, p Program) (*Host, error) {
-	var conn *godbus.Conn
-	var err error
-	if address == "" {
-		conn, err = godbus.ConnectSystemBus(godbus.WithContext(ctx))
-	} else {
-		conn, err = godbus.Connect(address, godbus.WithContext(ctx))
-	}
+	conn, err := Connect(ctx, address, nil, godbus.WithContext(ctx))
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect to the bus: %w", err)
+		return nil, err
 	}
+	return ServeOn(conn, name, path, p)
+}
+
+// ServeOn is Serve on a connection that exists; it is closed with the service, also where this fails.
+func ServeOn(conn *godbus.Conn, name string, path godbus.ObjectPath, p Program) (*Host, error) {
 	h := &Host{conn, path}
 	if err := h.export(name, p); err != nil {
 		return nil, errors.Join(err, conn.Close())
