@@ -119,3 +119,5 @@ tools:
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need systemd-analyze systemd 'the units are verified by it'
+	need groff groff-base 'the manual pages are read as man reads them'; \
+	need gcc gcc 'the race detector is linked by it'

@@ -140,6 +140,7 @@ func (a *app) root() *cobra.Command {
 		a.configCmd(), a.versionCmd())
 	root.SetHelpCommand(a.helpCmd(root))
 	root.InitDefaultCompletionCmd("completion")
+	a.completions(root)
 	return root
 }
 

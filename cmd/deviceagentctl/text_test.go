@@ -147,28 +147,35 @@ func TestLanguageFromTheEnvironment(t *testing.T) {
 	}
 }
 
-// commandTable is the table of docs/cli.md, from the commands themselves.
-func commandTable() string {
+// told is one command as the documents tell it.
+type told struct {
+	name, short string
+	flags       []*pflag.Flag
+}
+
+func freshRoot() *cobra.Command {
 	a := &app{world: world{env: func(string) string { return "" }}, client: &diag.Client{}}
-	var b strings.Builder
-	b.WriteString("| command | does | own flags |\n| --- | --- | --- |\n")
+	return a.root()
+}
+
+// listCommands lists what can be called, from the commands themselves.
+func listCommands() (all []told) {
 	var walk func(c *cobra.Command, above string)
 	walk = func(c *cobra.Command, above string) {
 		if c.Hidden || c.Name() == "completion" {
 			return
 		}
-		name := strings.TrimSpace(above + " " + c.Use)
-		if c.HasParent() && (c.RunE != nil || c.Run != nil) && !(c.Name() == "config") {
-			var flags []string
+		if c.HasParent() && (c.RunE != nil || c.Run != nil) && c.Name() != "config" {
+			row := told{name: strings.TrimSpace(above + " " + c.Use), short: c.Short}
+			if len(c.Aliases) > 0 {
+				row.name += " (" + strings.Join(c.Aliases, ", ") + ")"
+			}
 			c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 				if f.Name != "help" {
-					flags = append(flags, "`--"+f.Name+"` "+f.Usage)
+					row.flags = append(row.flags, f)
 				}
 			})
-			if len(c.Aliases) > 0 {
-				name += " (" + strings.Join(c.Aliases, ", ") + ")"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(name, "|", "\\|"), strings.ReplaceAll(c.Short, "|", "\\|"), strings.Join(flags, "; "))
+			all = append(all, row)
 		}
 		for _, sub := range c.Commands() {
 			next := ""
@@ -178,15 +185,42 @@ func commandTable() string {
 			walk(sub, next)
 		}
 	}
-	walk(a.root(), "")
+	walk(freshRoot(), "")
+	return all
+}
+
+// sharedFlags are those of every command.
+func sharedFlags() (all []*pflag.Flag) {
+	freshRoot().PersistentFlags().VisitAll(func(f *pflag.Flag) { all = append(all, f) })
+	return all
+}
+
+func exits() (rows [][2]string) {
+	for _, e := range diag.Exits {
+		rows = append(rows, [2]string{fmt.Sprint(e.Code), e.Meaning})
+	}
+	return rows
+}
+
+// commandTable is the table of docs/cli.md.
+func commandTable() string {
+	var b strings.Builder
+	b.WriteString("| command | does | own flags |\n| --- | --- | --- |\n")
+	for _, c := range listCommands() {
+		var flags []string
+		for _, f := range c.flags {
+			flags = append(flags, "`--"+f.Name+"` "+f.Usage)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(c.name, "|", "\\|"), strings.ReplaceAll(c.short, "|", "\\|"), strings.Join(flags, "; "))
+	}
 	return b.String()
 }
 
 func exitTable() string {
 	var b strings.Builder
 	b.WriteString("| code | meaning |\n| --- | --- |\n")
-	for _, e := range diag.Exits {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
+	for _, e := range exits() {
+		fmt.Fprintf(&b, "| %s | %s |\n", e[0], e[1])
 	}
 	return b.String()
 }

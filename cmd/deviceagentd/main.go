@@ -79,6 +79,18 @@ func run() int {
 
 func flags(args []string) (options, error) {
 	opt := options{set: map[string]string{}}
+	f := flagSet(&opt)
+	if err := f.Parse(args); err != nil {
+		return opt, err
+	}
+	if f.NArg() > 0 {
+		return opt, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
+	}
+	return opt, nil
+}
+
+// flagSet is what the command line knows; the manual page is made from it, too.
+func flagSet(opt *options) *flag.FlagSet {
 	f := flag.NewFlagSet("deviceagentd", flag.ContinueOnError)
 	f.Func("config", "settings `file` in place of the installed ones; may be given again", func(s string) error {
 		opt.files = append(opt.files, s)
@@ -95,13 +107,7 @@ func flags(args []string) (options, error) {
 	f.BoolFunc("hold", "load and show everything, dispatch nothing", func(string) error { opt.set["hold"] = "true"; return nil })
 	f.BoolVar(&opt.check, "check", false, "check settings and catalog, then exit: 0 good, 2 not")
 	f.BoolVar(&opt.version, "version", false, "print the version")
-	if err := f.Parse(args); err != nil {
-		return opt, err
-	}
-	if f.NArg() > 0 {
-		return opt, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
-	}
-	return opt, nil
+	return f
 }
 
 func settings(opt options) (config.Config, config.Origins, error) {
