@@ -118,6 +118,5 @@ tools:
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need gcc gcc 'the race detector is linked by it'; \
-	need systemd-analyze systemd 'the units are verified by it'
 	need groff groff-base 'the manual pages are read as man reads them'; \
-	need gcc gcc 'the race detector is linked by it'
+	need systemd-analyze systemd 'the units are verified by it'
