@@ -103,6 +103,10 @@ cross: ## deviceagentd for each kind of robot, with sizes
 	  GOOS=linux GOARCH=$$t GOARM=7 $(BUILD) -o bin/$$t/deviceagentd ./cmd/deviceagentd; \
 	  printf '%-8s %6.1f MB\n' $$t $$(stat -c %s bin/$$t/deviceagentd | awk '{print $$1/1e6}'); done
 
+.PHONY: service-test
+service-test: ## the packages under real systemd, in a container that is thrown away: JOBS="plan service", DEBS=folder of packages. Needs root
+	@testbed/machine/service-test.sh $(JOBS)
+
 .PHONY: clean
 clean: ## removes what was built
 	rm -rf bin

@@ -9,7 +9,7 @@ if ! systemd-detect-virt --quiet --container; then
 else
   exec >/job/log 2>&1
 fi
-echo "machine: up after $(cut -d' ' -f1 /proc/uptime) s"
+systemd-detect-virt --quiet --container || echo "machine: up after $(cut -d" " -f1 /proc/uptime) s"
 cd /job && bash /job/run
 echo "machine: ended $?"
 sync

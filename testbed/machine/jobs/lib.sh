@@ -4,12 +4,16 @@
 # printed only where a job fails.
 #
 # The job runs as root in /job, which has:
-#   lib.sh jobs/ debs/   the packages for this machine's architecture: deviceagent and deviceagent-testbed
-#   bin/                 programs for this architecture: deviceagentd deviceagentctl plannerd testbed
-#   out/                 what is put here is copied out to the host
+#   lib.sh  jobs/  files/   this file, all jobs, what they need beside them
+#   debs/                   the packages for this machine's architecture: deviceagent and deviceagent-testbed
+#   bin/                    programs for it: deviceagentd deviceagentctl plannerd testbed
+#   more/                   what the caller gave in MORE=folder, such as older packages; empty else
+#   out/                    what is put here the host may read
 # MACHINE is "container" (systemd-nspawn) or "vm".
 set -euo pipefail
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
+tmp=/run/job # goes with the machine
+mkdir -p $tmp
 
 _step= _begun=0
 _now() { date +%s%N; }
@@ -18,7 +22,7 @@ _took() { awk -v a="$_begun" -v b="$(_now)" 'BEGIN { printf "%7.1f s", (b - a) /
 step() {
   [ -z "$_step" ] || echo "held   $(_took)  $_step"
   _step=$* _begun=$(_now)
-  echo "---- $_step"
+  [ -z "$_step" ] || echo "---- $_step"
 }
 
 # fail WORDS: the step does not hold, for this reason.
@@ -41,7 +45,7 @@ _end() {
   echo "---- state of the machine"
   systemctl --no-pager --no-legend --failed
   systemctl --no-pager --full status 'deviceagent*' 'testbed*' 2>&1 | head -80
-  journalctl --no-pager -o short-monotonic -n 120
+  journalctl --no-pager -o short-monotonic -n 80
   exit $rc
 }
 _where=
@@ -55,14 +59,14 @@ until_holds() {
   shift
   [ "$MACHINE" = container ] || limit=$((limit * 2))
   end=$((SECONDS + limit))
-  until "$@" >/tmp/until.out 2>&1; do
+  until "$@" >$tmp/until.out 2>&1; do
     if [ $SECONDS -ge $end ]; then
-      cat /tmp/until.out
+      cat $tmp/until.out
       fail "not within $limit s: $*"
     fi
     sleep 0.2
   done
-  cat /tmp/until.out
+  cat $tmp/until.out
 }
 
 # same WHAT GOT WANT

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# service-test.sh [JOB…]: runs jobs (jobs/JOB.sh; without names those of the default below that are there) under real systemd, each in a
+# container of its own with the packages for amd64. Prints each step and its time; exit 0 only if all held. Needs root.
+#   DEBS=folder   test the packages in there
+#   MORE=folder   give its files to the jobs, as /job/more
+#   LIMIT=300     seconds that one job may take
+#   KEEP=folder   leave the jobs' folders there
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cache.sh"
+. "$here/assemble.sh"
+"$here/need.sh" container
+jobs=("$@")
+if [ $# = 0 ]; then
+  for job in plan service package; do [ ! -e "$here/jobs/$job.sh" ] || jobs+=("$job"); done
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+programs amd64
+bad=()
+for job in "${jobs[@]}"; do
+  echo "$job"
+  begun=$SECONDS
+  assemble "$work/$job" amd64 container "$job"
+  "$here/nspawn.sh" "$work/$job" || bad+=("$job")
+  echo "  $((SECONDS - begun)) s with the start of the machine"
+  [ -z "${KEEP:-}" ] || { mkdir -p "$KEEP" && rm -rf "${KEEP:?}/$job" && cp -r "$work/$job" "$KEEP/"; }
+done
+[ ${#bad[@]} = 0 ] || { echo "did not hold: ${bad[*]}"; exit 1; }
+echo "all held: ${jobs[*]}"
