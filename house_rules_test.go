@@ -48,6 +48,7 @@ var rooms = []room{
 	{"executors/...", []string{"executors", "taskmanager/core/..."}},
 	{"agent/config", nil},
 	{"agent/clock", nil},
+	{"agent/systemd", nil},
 	{"agent/diag", []string{"taskmanager", "taskmanager/core/...", "bridge/wire"}},
 	{"agent/diag/diagtest", []string{"agent/diag", "taskmanager", "taskmanager/core/...", "bridge/...", "packaging/..."}},
 	{"cloudlink", []string{"bridge/wire"}},

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"deviceagent/bridge"
@@ -31,13 +32,21 @@ type Agent struct {
 	link    *cloudlink.Link // nil without a broker
 	started time.Time
 	ready   chan struct{}
+	begun   func() // no more time is needed for the start
 
 	modeChanged chan struct{} // for the link
 }
 
-// New opens the store and loads what was open. Nothing runs before [Agent.Run].
-func New(ctx context.Context, o Options) (*Agent, error) {
+// New opens the store and loads what was open. Nothing runs before [Agent.Run], which has to be called then: systemd is asked for time
+// until the agent is ready.
+func New(ctx context.Context, o Options) (a *Agent, err error) {
 	o.defaults()
+	begun := extend(o.Notify)
+	defer func() {
+		if err != nil {
+			begun()
+		}
+	}()
 	if err := os.MkdirAll(o.Config.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state_dir: %w", err)
 	}
@@ -46,7 +55,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store: %w", err)
 	}
-	a := &Agent{o: o, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1)}
+	a = &Agent{o: o, begun: begun, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1)}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
 	a.codec = codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
@@ -97,6 +106,7 @@ type part struct {
 // Run runs the agent until ctx ends or a part fails. Stopping it changes no step's state.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.store.Close()
+	defer a.begun()
 	parts, err := a.parts(ctx)
 	if err != nil {
 		return err
@@ -111,7 +121,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	if len(running) == len(parts) {
 		close(a.ready)
-		a.o.Notify("READY=1")
+		a.begun()
+		a.o.Notify("READY=1\n" + "STATUS=takes work as " + a.o.Config.DeviceID)
 		a.o.Log.Info().Str("device_id", a.o.Config.DeviceID).Str("version", Version).Int64("start_no", a.manager.StartNo()).Msg("agent ready")
 	}
 	select {
@@ -119,13 +130,21 @@ func (a *Agent) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		a.o.Log.Info().AnErr("cause", context.Cause(ctx)).Msg("agent stops") // which signal: who looks for the end finds no error
 	}
-	a.o.Notify("STOPPING=1")
+	a.o.Notify("STOPPING=1\nSTATUS=" + ending(err))
 	for _, r := range slices.Backward(running) {
 		if !r.stop() {
 			a.o.Log.Error().Str("part", r.name).Msg("part did not stop in time")
 		}
 	}
 	return err
+}
+
+// ending is how a run ends, in one line: `systemctl status` shows it until the next start.
+func ending(err error) string {
+	if err == nil {
+		return "stopped as asked; open plans go on after the next start"
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
 func (a *Agent) awaitManager(ctx context.Context, failed chan error) bool {

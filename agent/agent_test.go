@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -71,9 +72,9 @@ func start(t *testing.T, o agent.Options) (*agent.Agent, func() error) {
 }
 
 func TestReadinessAndWatchdog(t *testing.T) {
-	t.Setenv("WATCHDOG_USEC", "150000")
 	told := make(chan string, 64)
 	o := options(t)
+	o.Watchdog = 150 * time.Millisecond
 	o.Notify = func(s string) { told <- s }
 	_, stop := start(t, o)
 	var heard []string

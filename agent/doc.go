@@ -52,6 +52,7 @@ type Options struct {
 	Bus      func(context.Context) (net.Conn, error) // to the D-Bus of the executors; nil: the one of the settings
 	NewID    func() string
 	Notify   func(state string) // systemd; nil: nobody listens
+	Watchdog time.Duration      // within this time systemd wants a sign of life; 0: it wants none
 	Note     string             // a warning to be shown with the status, see [Catalog]; "": none
 	Machine  string             // a mark of the hardware, see [Machine]; "": not known
 

@@ -2,9 +2,8 @@ package agent
 
 import (
 	"context"
-	"net"
-	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -18,13 +17,15 @@ const maxProbeAge = 30 * time.Second
 // watchdog tells systemd that the agent is alive, but only while the owner of the state answers and the disk was read lately: a
 // pulse from a timer alone would keep a dead agent in service.
 func (a *Agent) watchdog(ctx context.Context) error {
-	every := watchdogInterval()
+	every := a.o.Watchdog / 3
 	if every == 0 {
 		<-ctx.Done()
 		return nil
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	woken := a.o.Clock.NewNotice() // after a suspend, when the next tick may be far away
+	defer woken.Stop()
 	lastRead := time.Now()
 	for {
 		if a.alive(ctx, every, &lastRead) {
@@ -32,6 +33,7 @@ func (a *Agent) watchdog(ctx context.Context) error {
 		}
 		select {
 		case <-tick.C:
+		case <-woken.C():
 		case <-ctx.Done():
 			return nil
 		}
@@ -53,36 +55,33 @@ func (a *Agent) alive(ctx context.Context, within time.Duration, lastRead *time.
 	return time.Since(*lastRead) < maxProbeAge
 }
 
-// watchdogInterval is a third of what systemd asks for; 0: it does not ask.
-func watchdogInterval() time.Duration {
-	us, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64)
-	if err != nil || us <= 0 {
-		return 0
-	}
-	if pid := os.Getenv("WATCHDOG_PID"); pid != "" && pid != strconv.Itoa(os.Getpid()) {
-		return 0
-	}
-	return time.Duration(us) * time.Microsecond / 3
-}
+// A start may take long on a store that was cut off in the middle: while it goes on, each extendEvery asks for extendBy more. It ends at
+// maxRecovery, so that a start that hangs is seen as one.
+const (
+	extendEvery = 10 * time.Second
+	extendBy    = 30 * time.Second
+	maxRecovery = 10 * time.Minute
+)
 
-// Notifier reads systemd's socket once and takes it out of the environment, so that no child can speak for us. nil: there is none.
-func Notifier(log zerolog.Logger) func(state string) {
-	path := os.Getenv("NOTIFY_SOCKET")
-	os.Unsetenv("NOTIFY_SOCKET")
-	if path == "" {
-		return nil
-	}
-	return func(state string) {
-		conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
-		if err != nil {
-			log.Warn().Err(err).Str("state", state).Msg("systemd not told")
-			return
+// extend asks systemd for more time until stop is called.
+func extend(tell func(string)) (stop func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), maxRecovery)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for {
+			tell("EXTEND_TIMEOUT_USEC=" + strconv.FormatInt(extendBy.Microseconds(), 10))
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
 		}
-		defer conn.Close()
-		conn.SetWriteDeadline(time.Now().Add(time.Second))
-		if _, err := conn.Write([]byte(state)); err != nil {
-			log.Warn().Err(err).Str("state", state).Msg("systemd not told")
-		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
 	}
 }
 

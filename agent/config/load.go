@@ -10,7 +10,7 @@ import (
 
 // Origin says where a value in force came from.
 type Origin struct {
-	Layer string // "built in", "file", "environment", "flag"
+	Layer string // "built in", "file", "environment", "flag", "systemd"
 	Place string // "built in", "/etc/deviceagent/agent.toml:12", "environment DEVICEAGENT_HOLD", "flag --hold"
 }
 

@@ -161,20 +161,20 @@ func (c *Client) unreachable(ctx context.Context, l *line, err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return NewProblem(CodeMissing, socket, "systemctl start deviceagentd.socket; another socket: --socket or DEVICEAGENT_SOCKET")
+		return NewProblem(CodeMissing, socket, "systemctl start deviceagent; another socket: --socket or DEVICEAGENT_SOCKET")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return NewProblem(CodeRefused, socket+"; the agent does not run", "systemctl status deviceagentd; journalctl -u deviceagentd -n 20")
+		return NewProblem(CodeRefused, socket+"; the agent does not run", "systemctl status deviceagent; journalctl -u deviceagent -n 20")
 	case errors.Is(err, fs.ErrPermission):
 		return c.denied(socket)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		return NewProblem(CodeSilent, socket+" takes connections; the agent starts or hangs", "systemctl status deviceagentd; journalctl -u deviceagentd -n 20")
+		return NewProblem(CodeSilent, socket+" takes connections; the agent starts or hangs", "systemctl status deviceagent; journalctl -u deviceagent -n 20")
 	case errors.Is(err, syscall.ENOTSOCK) || errors.Is(err, syscall.EPROTOTYPE):
 		return NewProblem(CodeWrongVersion, socket+" is not the socket of the agent", "--socket or DEVICEAGENT_SOCKET")
 	}
 	if l.heard.Load() && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return NewProblem(CodeWrongVersion, err.Error(), "what answers is not the agent: --socket or DEVICEAGENT_SOCKET")
 	}
-	return NewProblem(CodeSilent, "it closed the connection without an answer: it stops, or has too many connections", "try again; systemctl status deviceagentd")
+	return NewProblem(CodeSilent, "it closed the connection without an answer: it stops, or has too many connections", "try again; systemctl status deviceagent")
 }
 
 // denied names the group that may open the socket.

@@ -223,11 +223,11 @@ func (s *server) receive(ctx context.Context, message []byte, dry bool) (core.An
 	case errors.Is(err, taskmanager.ErrNotCommitted):
 		return ans, NewProblem(CodeStorage, "", "deviceagentctl status")
 	case errors.Is(err, taskmanager.ErrStopped):
-		return ans, NewProblem(CodeStopping, "", "systemctl status deviceagentd")
+		return ans, NewProblem(CodeStopping, "", "systemctl status deviceagent")
 	case errors.Is(err, context.DeadlineExceeded):
 		return ans, NewProblem(CodeNoAnswer, "", "deviceagentctl ps --all")
 	}
-	return ans, NewProblem(CodeInternal, err.Error(), "journalctl -u deviceagentd -n 20")
+	return ans, NewProblem(CodeInternal, err.Error(), "journalctl -u deviceagent -n 20")
 }
 
 // bodyDeadline bounds how long a body may take, for the requests that have one.

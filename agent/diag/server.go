@@ -234,9 +234,9 @@ func (s *server) inspect(ctx context.Context, f func(*core.State, core.Now)) *Pr
 func (s *server) unreachable(err error) *Problem {
 	switch phase := s.agent.Status().Phase; {
 	case phase == Starting:
-		return NewProblem(CodeStarting, "", "try again in a moment; journalctl -u deviceagentd -n 20")
+		return NewProblem(CodeStarting, "", "try again in a moment; journalctl -u deviceagent -n 20")
 	case phase == Stopping || !errors.Is(err, context.DeadlineExceeded):
-		return NewProblem(CodeStopping, "", "systemctl status deviceagentd")
+		return NewProblem(CodeStopping, "", "systemctl status deviceagent")
 	}
-	return NewProblem(CodeBusy, "no look at the state within "+s.look.String(), "journalctl -u deviceagentd -n 20")
+	return NewProblem(CodeBusy, "no look at the state within "+s.look.String(), "journalctl -u deviceagent -n 20")
 }

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +23,7 @@ import (
 	"deviceagent/agent"
 	"deviceagent/agent/clock"
 	"deviceagent/agent/config"
+	"deviceagent/agent/systemd"
 	"deviceagent/bridge/catalogfile"
 	defaults "deviceagent/packaging/catalog"
 	"deviceagent/taskmanager/core/catalog"
@@ -43,13 +47,16 @@ type options struct {
 func main() { os.Exit(run()) }
 
 func run() int {
+	// The runtime ends a panic with exit code 2, which here means bad settings, and after which nobody starts the agent again. Like this it
+	// ends by SIGABRT.
+	debug.SetTraceback("crash")
+	sd := systemd.Take()
 	opt, err := flags(os.Args[1:])
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return exitUsage
+		return refuse(sd, err)
 	}
 	if opt.version {
 		fmt.Println("deviceagentd", agent.Version)
@@ -57,24 +64,42 @@ func run() int {
 	}
 	cfg, origins, err := settings(opt)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return exitUsage
+		return refuse(sd, err)
 	}
 	if opt.check {
 		cat, err := readCatalog(cfg.CatalogDir)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return exitUsage
+			return refuse(sd, err)
 		}
 		fmt.Printf("settings and catalog are good: device %s, catalog %.12s\n", cfg.DeviceID, cat.Etag)
 		return exitOK
 	}
 	cat, note, err := agent.Catalog(cfg.CatalogDir, cfg.StateDir, defaults.Files)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return exitUsage
+		return refuse(sd, err)
 	}
-	return serve(cfg, origins, cat, note)
+	doors, err := sd.Doors()
+	if err != nil {
+		return refuse(sd, err)
+	}
+	return serve(sd, doors, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Note: note})
+}
+
+// refuse prints every fault, one a line, and tells systemd the first: `systemctl status` shows that line, wherever the log has gone to.
+func refuse(sd *systemd.Service, err error) int {
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for _, line := range lines {
+		if sd.Journal {
+			line = systemd.Priority(zerolog.ErrorLevel) + line
+		}
+		fmt.Fprintln(os.Stderr, line)
+	}
+	first := lines[0]
+	if more := len(lines) - 1; more > 0 {
+		first = fmt.Sprintf("%s (and %d more: journalctl -u deviceagent)", first, more)
+	}
+	_ = sd.Tell(systemd.Status(first)) // it was printed
+	return exitUsage
 }
 
 func flags(args []string) (options, error) {
@@ -137,23 +162,31 @@ func readCatalog(dir string) (*catalog.Catalog, error) {
 	return cat, err
 }
 
-func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog, note string) int {
-	log, flush := logger(cfg.Log.Level)
+func serve(sd *systemd.Service, doors systemd.Doors, o agent.Options) int {
+	log, flush := logger(o.Config.Log.Level, sd.Journal)
 	defer flush()
-	if note != "" {
-		log.Error().Str("note", note).Msg("catalog not as it should be")
+	if o.Note != "" {
+		log.Error().Str("note", o.Note).Msg("catalog not as it should be")
 	}
-	notify := agent.Notifier(log)
-	clk, err := clock.New(clock.Options{BootID: cfg.Time.BootID, AssumeSynced: cfg.Time.AssumeSynced})
+	clk, err := clock.New(clock.Options{BootID: o.Config.Time.BootID, AssumeSynced: o.Config.Time.AssumeSynced})
 	if err != nil {
 		log.Error().Err(err).Msg("cannot read the clock")
 		return exitError
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	a, err := agent.New(ctx, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Clock: clk, Log: log, Notify: notify, Machine: agent.Machine(os.DirFS("/")), Note: note})
+	o.Clock, o.Log, o.Machine, o.Watchdog = clk, log, agent.Machine(os.DirFS("/")), sd.Watchdog
+	enter(&o, doors)
+	o.Notify = func(state string) {
+		if err := sd.Tell(state); err != nil {
+			log.Warn().Err(err).Str("state", state).Int("missed", sd.Missed()).Msg("systemd not told")
+		}
+	}
+	o.Notify("STATUS=checks the store, and comes back to what was open")
+	a, err := agent.New(ctx, o)
 	if err != nil {
 		log.Error().Err(err).Msg("agent cannot start")
+		o.Notify(systemd.Status(err.Error()))
 		return exitError
 	}
 	if err := a.Run(ctx); err != nil {
@@ -163,15 +196,57 @@ func serve(cfg config.Config, origins config.Origins, cat *catalog.Catalog, note
 	return exitOK
 }
 
+// enter takes the doors that systemd handed over: where they are its socket unit decides, whatever the settings say.
+func enter(o *agent.Options, doors systemd.Doors) {
+	for _, d := range []struct {
+		door    net.Listener
+		to      *net.Listener
+		place   *string
+		key, by string
+	}{
+		{doors.Read, &o.Read, &o.Config.Diag.ReadSocket, "diag.read_socket", "deviceagent-read.socket"},
+		{doors.Control, &o.Control, &o.Config.Diag.ControlSocket, "diag.control_socket", "deviceagent-control.socket"},
+		{doors.Executor, &o.Executor, &o.Config.Executor.Socket, "executor.socket", "deviceagent-executor.socket"},
+	} {
+		if d.door == nil {
+			continue
+		}
+		*d.to, *d.place = d.door, d.door.Addr().String()
+		o.Origins[d.key] = config.Origin{Layer: "systemd", Place: "systemd " + d.by}
+	}
+}
+
+// flushTime bounds the wait for the last lines: who does not read them must not keep the agent from ending.
+const flushTime = time.Second
+
 // logger writes JSON lines through a bounded buffer: a reader that hangs must not stop the robot, it loses lines, which are counted.
-func logger(level string) (zerolog.Logger, func()) {
+// For the journal each line begins with its priority.
+func logger(level string, journal bool) (zerolog.Logger, func()) {
 	lvl, err := zerolog.ParseLevel(level)
 	if err != nil {
 		lvl = zerolog.InfoLevel
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
-	w := diode.NewWriter(os.Stderr, 4096, 0, func(missed int) {
-		fmt.Fprintf(os.Stderr, "{\"level\":\"warn\",\"dropped\":%d,\"message\":\"log lines dropped\"}\n", missed)
+	mark := ""
+	if journal {
+		mark = systemd.Priority(zerolog.WarnLevel)
+	}
+	buffer := diode.NewWriter(os.Stderr, 4096, 0, func(missed int) {
+		fmt.Fprintf(os.Stderr, "%s{\"level\":\"warn\",\"dropped\":%d,\"message\":\"log lines dropped\"}\n", mark, missed)
 	})
-	return zerolog.New(w).Level(lvl).With().Timestamp().Logger(), func() { w.Close() }
+	var w io.Writer = buffer
+	if journal {
+		w = systemd.Lines{W: buffer}
+	}
+	return zerolog.New(w).Level(lvl).With().Timestamp().Logger(), func() {
+		done := make(chan struct{})
+		go func() { // left behind where the reader hangs: the process ends
+			defer close(done)
+			buffer.Close()
+		}()
+		select {
+		case <-done:
+		case <-time.After(flushTime):
+		}
+	}
 }
