@@ -25,6 +25,7 @@ var commands = []struct {
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
 	{"replay", "what a device recorded once more, compared state by state", runReplay},
+	{"docs", "do what the guides say, command by command, in empty folders", runDocs},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
 }
 
