@@ -43,6 +43,10 @@ quick: ## tests without -race, for the time between two edits
 scenarios: build ## the acceptance set, in virtual time
 	bin/testbed run testbed/scenarios
 
+.PHONY: docs-test
+docs-test: tools build ## does what the guides say, command by command, in empty folders: README.md docs/*.md
+	bin/testbed docs README.md docs/*.md
+
 .PHONY: mutate
 mutate: build ## flips each expectation of the scenarios: every flip must be noticed
 	bin/testbed run testbed/scenarios --mutate --coverage
@@ -121,6 +125,7 @@ tools:
 	  command -v "$$1" >/dev/null || { echo "make test needs $$1: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
+	need curl curl 'the guides ask by it'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need groff groff-base 'the manual pages are read as man reads them'; \
 	need systemd-analyze systemd 'the units are verified by it'

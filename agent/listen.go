@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -17,6 +18,10 @@ func listen(ctx context.Context, given net.Listener, path string) (net.Listener,
 	}
 	if err := makeWay(ctx, path); err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", path, err)
+	}
+	// The folder of the store is made, too: who tries the agent names two folders, and both need not be there.
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("cannot make the folder of a socket: %w", err)
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {

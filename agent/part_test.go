@@ -69,6 +69,19 @@ func TestTheTaskManagerSaysItselfWhyItEnded(t *testing.T) {
 	}
 }
 
+// The folder of a socket need not be there.
+func TestListenMakesTheFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run", "a.sock")
+	ln, err := listen(t.Context(), nil, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o660 {
+		t.Fatalf("the socket is %v (%v)", info, err)
+	}
+}
+
 // Only a socket that nobody listens on makes way.
 func TestListenTakesNothingElseAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.sock")

@@ -5,7 +5,7 @@ package config
 type Config struct {
 	DeviceID    string `toml:"device_id" doc:"The robot's id: part of every topic and the MQTT client id. Must be set." allowed:"1 to 128 of A-Z a-z 0-9 . _ : -"`
 	StateDir    string `toml:"state_dir" doc:"Where the store lives." allowed:"an absolute path"`
-	RunDir      string `toml:"run_dir" doc:"Where what a reboot may remove lives." allowed:"an absolute path"`
+	RunDir      string `toml:"run_dir" doc:"Where what a reboot may remove lives: the sockets, unless they are set themselves." allowed:"an absolute path"`
 	CatalogDir  string `toml:"catalog_dir" doc:"Catalog, rooms and tokens of this robot; empty: the catalog built into the program." allowed:"empty or an absolute path"`
 	AllowJSON   bool   `toml:"allow_json" doc:"Read JSON from the cloud too. For labs." allowed:"true, false"`
 	AllowInject bool   `toml:"allow_inject" doc:"Let the field tool inject observations and events, marked synthetic. For benches." allowed:"true, false"`

@@ -81,6 +81,28 @@ boot_id = "7f19faed-6192-4d7b-b909-86b9d5b927fb"
 	}
 }
 
+func TestSocketsFollowTheRunDirUnlessTheyArePlaced(t *testing.T) {
+	path := write(t, t.TempDir(), "agent.toml", "device_id = \"a\"\nrun_dir = \"/lab/run\"\n[diag]\ncontrol_socket = \"/lab/c.sock\"\n")
+	c, o, err := Load(Sources{Files: []File{{Path: path}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Diag.ReadSocket != "/lab/run/diag.sock" || c.Executor.Socket != "/lab/run/executor.sock" || c.Diag.ControlSocket != "/lab/c.sock" {
+		t.Fatalf("got %+v, %+v", c.Diag, c.Executor)
+	}
+	if got := o["executor.socket"].Place; got != path+":2 (run_dir)" {
+		t.Errorf("its origin is %q", got)
+	}
+	_, _, err = Load(Sources{Flags: map[string]string{"device_id": "a", "run_dir": "lab"}})
+	if err == nil || strings.Count(err.Error(), "absolute") != 1 {
+		t.Errorf("a folder that is no path: %v", err)
+	}
+	c, _, err = Load(Sources{Flags: map[string]string{"device_id": "a"}})
+	if err != nil || c != (func() Config { d := Default(); d.DeviceID = "a"; return d })() {
+		t.Errorf("the defaults have moved: %+v (%v)", c, err)
+	}
+}
+
 func TestFaultsNameFileLineKeyAndValue(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

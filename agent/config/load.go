@@ -67,6 +67,7 @@ func Load(src Sources) (Config, Origins, error) {
 	}
 	l.environment(src.Environ)
 	l.flags(src.Flags)
+	l.follow()
 	l.judge()
 	if len(l.faults) > 0 {
 		l.faults.order(l.places)
@@ -129,6 +130,20 @@ func (l *loader) text(k Key, text string, from Origin) {
 	}
 	l.origins[k.Name] = from
 	delete(l.bad, k.Name)
+}
+
+// follow moves what nobody has placed into run_dir: who tries an agent in a folder of their own names the folder once.
+func (l *loader) follow() {
+	from := l.origins["run_dir"]
+	if from == builtIn || absolute(l.c.RunDir) != "" { // one fault is enough
+		return
+	}
+	for _, name := range []string{"diag.read_socket", "diag.control_socket", "executor.socket"} {
+		if k, _ := find(name); l.origins[name] == builtIn && !l.bad[name] {
+			k.field(&l.c).SetString(filepath.Join(l.c.RunDir, filepath.Base(k.field(&l.c).String())))
+			l.origins[name] = Origin{Layer: from.Layer, Place: from.Place + " (run_dir)"}
+		}
+	}
 }
 
 // judge validates what is in force. A key that could not be read has its fault already; its old value proves nothing.

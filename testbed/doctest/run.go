@@ -116,6 +116,9 @@ func (r Runner) do(ctx context.Context, sh *shell, p *places, dir string, b Bloc
 	if err != nil {
 		return nil, err
 	}
+	for i, f := range res.failures {
+		res.failures[i].command = p.forPage(f.command)
+	}
 	for began := time.Now(); ; time.Sleep(lookEvery) {
 		res.output = p.forPage(res.output)
 		faults := judge(b, res, r.Limit)

@@ -3,6 +3,8 @@ package doctest
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -134,6 +136,15 @@ func TestPortsAndFoldersAreThePagesOwn(t *testing.T) {
 	}
 	if _, err := os.Stat("/run/deviceagent/a.sock"); err == nil {
 		t.Fatal("the page wrote into the machine's own folder")
+	}
+}
+
+func TestAnAnswerThatTellsOfAFaultIsOne(t *testing.T) {
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	rep := play(t, generous, block("sh", "url="+strings.Replace(srv.URL, "127.0.0.1:", "127.0.0.1:'", 1)+"'\ncurl -s $url"))
+	if len(rep.Faults) != 1 || !strings.Contains(rep.Faults[0], "exit 22 of curl -s $url") {
+		t.Fatalf("got %q", rep.Faults)
 	}
 }
 

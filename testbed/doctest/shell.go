@@ -31,6 +31,10 @@ trap 'printf "%s %s %s\n" "$?" "$LINENO" "${BASH_COMMAND//$'\''\n'\''/ }" >>"$do
 
 // openShell starts a shell in dir. bin is put before the PATH.
 func openShell(dir, scratch, bin string) (*shell, error) {
+	// An answer that tells of a fault is a fault; curl alone would end with 0.
+	if err := os.WriteFile(filepath.Join(scratch, ".curlrc"), []byte("fail-with-body\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("cannot write the settings of curl: %w", err)
+	}
 	s := &shell{scratch: scratch, mark: "DOCTEST_MARK=" + scratch, ends: make(chan struct{}, 1)}
 	r, w, err := os.Pipe()
 	if err != nil {
