@@ -177,6 +177,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 		return nil, errors.Join(err, exec.Close())
 	}
 	parts = append(parts, diag...)
+	parts = append(parts, part{"firmware", a.runFirmware})
 	if a.link != nil {
 		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
 	}

@@ -39,6 +39,7 @@ func options(t *testing.T) agent.Options {
 	cfg := config.Default()
 	cfg.DeviceID, cfg.StateDir, cfg.AllowJSON = "rb-1", filepath.Join(dir, "state"), true
 	cfg.Executor.Socket, cfg.Diag.ReadSocket, cfg.Diag.ControlSocket = filepath.Join(dir, "x.sock"), filepath.Join(dir, "r.sock"), filepath.Join(dir, "c.sock")
+	cfg.Firmware.Bus = "off" // the machine's own bus is no matter of a test
 	return agent.Options{Config: cfg, Catalog: cat, Clock: clk, Log: zerolog.Nop()}
 }
 

@@ -96,9 +96,11 @@ type watchers struct {
 	list map[*Watch]bool
 }
 
-// Watch is one onlooker. Missed counts moves that it was too slow for since the last one that it got.
+// Watch is one onlooker. Missed counts moves that it was too slow for since the last one that it got. Turned receives after the state
+// has changed, also by what is no move: a hold, a service, a reading.
 type Watch struct {
 	C      chan core.Move
+	Turned chan struct{}
 	mu     sync.Mutex
 	missed int
 }
@@ -125,12 +127,16 @@ func (w *watchers) tell(moves []core.Move) {
 				on.mu.Unlock()
 			}
 		}
+		select {
+		case on.Turned <- struct{}{}:
+		default: // it will look anyway
+		}
 	}
 }
 
 // Watch begins to tell moves; call the returned function to end it.
 func (m *Manager) Watch() (*Watch, func()) {
-	on := &Watch{C: make(chan core.Move, 256)}
+	on := &Watch{C: make(chan core.Move, 256), Turned: make(chan struct{}, 1)}
 	m.watch.mu.Lock()
 	defer m.watch.mu.Unlock()
 	if m.watch.list == nil {

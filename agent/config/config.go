@@ -14,6 +14,7 @@ type Config struct {
 	Broker   Broker   `toml:"broker"`
 	Diag     Diag     `toml:"diag"`
 	Executor Executor `toml:"executor"`
+	Firmware Firmware `toml:"firmware"`
 	Log      Log      `toml:"log"`
 	Limits   Limits   `toml:"limits"`
 	Time     Time     `toml:"time"`
@@ -43,6 +44,14 @@ type Executor struct {
 	Bus    string `toml:"bus" doc:"Address of the D-Bus on which services are; empty: the system bus. It is not connected to where the catalog binds nothing to it." allowed:"empty, or an address such as unix:path=/run/dbus/system_bus_socket"`
 }
 
+// Firmware is the agent as the robot's own programs see it on D-Bus.
+type Firmware struct {
+	Bus          string `toml:"bus" doc:"Address of the D-Bus on which org.deviceagent.Agent1 is, and logind for the lock on sleep; empty: the system bus; off: neither. No bus is no fault." allowed:"empty, off, or an address such as unix:path=/run/dbus/system_bus_socket"`
+	ReadGroup    string `toml:"read_group" doc:"Whoever is in this group may look there. A group that does not exist has nobody in it." allowed:"empty, or the name or number of a group"`
+	ControlGroup string `toml:"control_group" doc:"Whoever is in this group may look and operate there." allowed:"empty, or the name or number of a group"`
+	Sources      string `toml:"sources" doc:"Programs that may report events there, beside the services that the catalog binds: bus names with their events." allowed:"empty, or NAME=EVENT,EVENT … such as com.example.Buttons=pui.*,user.answered"`
+}
+
 // Log is what is written to the journal.
 type Log struct {
 	Level string `toml:"level" doc:"The least severe message that is written." allowed:"debug, info, warn, error"`
@@ -69,6 +78,7 @@ func Default() Config {
 		Broker:   Broker{Encoding: "cbor", Keepalive: Duration(defaultKeepalive)},
 		Diag:     Diag{ReadSocket: "/run/deviceagent/diag.sock", ControlSocket: "/run/deviceagent/control.sock"},
 		Executor: Executor{Socket: "/run/deviceagent/executor.sock"},
+		Firmware: Firmware{ReadGroup: "deviceagent-read", ControlGroup: "deviceagent-control"},
 		Log:      Log{Level: "info"},
 		Limits:   Limits{Steps: 128, PlanBytes: 256 * KiB, StoreQuota: 64 * MiB},
 	}

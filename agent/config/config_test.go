@@ -172,7 +172,8 @@ func TestValuesOutOfRange(t *testing.T) {
 		{"broker.cert_file", "c"}, {"broker.cert_file", "/c"}, {"broker.key_file", "k"}, {"broker.key_file", "/k"},
 		{"diag.read_socket", "s"}, {"diag.read_socket", "/" + strings.Repeat("a", 107)}, {"diag.control_socket", ""},
 		{"diag.control_socket", "/run/deviceagent/diag.sock"}, {"executor.socket", "s"}, {"executor.socket", "/run/deviceagent/diag.sock"},
-		{"log.level", "trace"}, {"limits.steps", "0"}, {"limits.steps", "1025"}, {"limits.plan_bytes", "4095"}, {"limits.plan_bytes", "257KiB"},
+		{"firmware.bus", "system"}, {"firmware.read_group", "A B"}, {"firmware.control_group", "-"}, {"firmware.sources", "com.example.Buttons"},
+		{"firmware.sources", "com.example.Buttons=*"}, {"firmware.sources", "Buttons=pui.*"}, {"log.level", "trace"}, {"limits.steps", "0"}, {"limits.steps", "1025"}, {"limits.plan_bytes", "4095"}, {"limits.plan_bytes", "257KiB"},
 		{"limits.store_quota", "7MiB"}, {"limits.store_quota", "17GiB"}, {"time.boot_id", "x"},
 	} {
 		flags := map[string]string{"device_id": "rb-0001", tc.key: tc.value}

@@ -28,22 +28,26 @@ var rules = map[string]func(c *Config) string{
 		}
 		return unless(deviceIDForm.MatchString(c.DeviceID), "must be 1 to 128 of A-Z a-z 0-9 . _ : -")
 	},
-	"state_dir":            func(c *Config) string { return absolute(c.StateDir) },
-	"run_dir":              func(c *Config) string { return absolute(c.RunDir) },
-	"catalog_dir":          func(c *Config) string { return optional(c.CatalogDir) },
-	"broker.url":           func(c *Config) string { return brokerURL(c.Broker.URL) },
-	"broker.encoding":      func(c *Config) string { return oneOf(c.Broker.Encoding, "cbor", "json") },
-	"broker.username_file": func(c *Config) string { return optional(c.Broker.UsernameFile) },
-	"broker.password_file": func(c *Config) string { return optional(c.Broker.PasswordFile) },
-	"broker.ca_file":       func(c *Config) string { return optional(c.Broker.CAFile) },
-	"broker.cert_file":     func(c *Config) string { return optional(c.Broker.CertFile) },
-	"broker.key_file":      func(c *Config) string { return optional(c.Broker.KeyFile) },
-	"broker.keepalive":     func(c *Config) string { return keepalive(time.Duration(c.Broker.Keepalive)) },
-	"diag.read_socket":     func(c *Config) string { return socket(c.Diag.ReadSocket) },
-	"diag.control_socket":  func(c *Config) string { return socket(c.Diag.ControlSocket) },
-	"executor.socket":      func(c *Config) string { return socket(c.Executor.Socket) },
-	"executor.bus":         func(c *Config) string { return bus(c.Executor.Bus) },
-	"log.level":            func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
+	"state_dir":              func(c *Config) string { return absolute(c.StateDir) },
+	"run_dir":                func(c *Config) string { return absolute(c.RunDir) },
+	"catalog_dir":            func(c *Config) string { return optional(c.CatalogDir) },
+	"broker.url":             func(c *Config) string { return brokerURL(c.Broker.URL) },
+	"broker.encoding":        func(c *Config) string { return oneOf(c.Broker.Encoding, "cbor", "json") },
+	"broker.username_file":   func(c *Config) string { return optional(c.Broker.UsernameFile) },
+	"broker.password_file":   func(c *Config) string { return optional(c.Broker.PasswordFile) },
+	"broker.ca_file":         func(c *Config) string { return optional(c.Broker.CAFile) },
+	"broker.cert_file":       func(c *Config) string { return optional(c.Broker.CertFile) },
+	"broker.key_file":        func(c *Config) string { return optional(c.Broker.KeyFile) },
+	"broker.keepalive":       func(c *Config) string { return keepalive(time.Duration(c.Broker.Keepalive)) },
+	"diag.read_socket":       func(c *Config) string { return socket(c.Diag.ReadSocket) },
+	"diag.control_socket":    func(c *Config) string { return socket(c.Diag.ControlSocket) },
+	"executor.socket":        func(c *Config) string { return socket(c.Executor.Socket) },
+	"executor.bus":           func(c *Config) string { return bus(c.Executor.Bus) },
+	"firmware.bus":           func(c *Config) string { return firmwareBus(c.Firmware.Bus) },
+	"firmware.read_group":    func(c *Config) string { return group(c.Firmware.ReadGroup) },
+	"firmware.control_group": func(c *Config) string { return group(c.Firmware.ControlGroup) },
+	"firmware.sources":       func(c *Config) string { return sources(c.Firmware.Sources) },
+	"log.level":              func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
 	"limits.steps": func(c *Config) string {
 		return unless(1 <= c.Limits.Steps && c.Limits.Steps <= 1024, "must be 1 to 1024")
 	},
@@ -158,6 +162,33 @@ func bus(address string) string {
 	}
 	transport, rest, ok := strings.Cut(address, ":")
 	return unless(ok && transport != "" && strings.Contains(rest, "="), "must be a D-Bus address such as unix:path=/run/dbus/system_bus_socket, or empty for the system bus")
+}
+
+// firmwareBus is a bus, or the word for none.
+func firmwareBus(address string) string {
+	if address == "off" {
+		return ""
+	}
+	return bus(address)
+}
+
+// groupForm is what useradd takes as a name, or a number.
+var groupForm = regexp.MustCompile(`^([a-z_][a-z0-9_-]{0,31}|[0-9]{1,9})?$`)
+
+func group(name string) string {
+	return unless(groupForm.MatchString(name), "must be the name or number of a group, or empty")
+}
+
+// sourceForm is one source: a bus name, and events or beginnings of events.
+var sourceForm = regexp.MustCompile(`^[A-Za-z_-][A-Za-z0-9_-]*(\.[A-Za-z_-][A-Za-z0-9_-]*)+=[a-z_]+(\.[a-z_]+)*(\.\*)?(,[a-z_]+(\.[a-z_]+)*(\.\*)?)*$`)
+
+func sources(text string) string {
+	for _, word := range strings.Fields(text) {
+		if !sourceForm.MatchString(word) {
+			return "must be bus names with their events, such as com.example.Buttons=pui.*,user.answered; with spaces between them"
+		}
+	}
+	return ""
 }
 
 func brokerURL(text string) string {

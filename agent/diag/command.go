@@ -10,36 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/google/uuid"
-
+	"deviceagent/agent/local"
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
 )
-
-// envelope puts a body from a person into the message that the agent's door takes.
-type envelope struct {
-	V        string          `json:"v"`
-	Type     wire.Type       `json:"type"`
-	ID       string          `json:"id"`
-	DeviceID string          `json:"device_id"`
-	SentAt   string          `json:"sent_at"`
-	Body     json.RawMessage `json:"body"`
-}
-
-// wrap makes a message. body has to be one JSON value, so that it cannot reach out of its member.
-func (s *server) wrap(t wire.Type, body []byte) (id string, message []byte, err error) {
-	v7, err := uuid.NewV7()
-	if err != nil {
-		return "", nil, err
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(envelope{V: wire.Version, Type: t, ID: v7.String(), DeviceID: s.agent.Status().DeviceID,
-		SentAt: s.wall().UTC().Format("2006-01-02T15:04:05.000Z"), Body: body})
-	return v7.String(), buf.Bytes(), err
-}
 
 // submit hands in a plan. The answer says that it was accepted, and never that it was done.
 func (s *server) submit(r *http.Request) (reply, *Problem) {
@@ -184,7 +159,7 @@ func (s *server) body(r *http.Request) ([]byte, *Problem) {
 
 // command hands a message to the agent and tells its answer. Every one of them is logged with who sent it.
 func (s *server) command(r *http.Request, what string, t wire.Type, body []byte, dry bool) (reply, *Problem) {
-	id, message, err := s.wrap(t, body)
+	id, message, err := local.Wrap(t, s.agent.Status().DeviceID, s.wall(), body)
 	if err != nil {
 		return reply{}, NewProblem(CodeInternal, err.Error(), "")
 	}
@@ -213,10 +188,7 @@ func (s *server) receive(ctx context.Context, message []byte, dry bool) (core.An
 	if dry {
 		return s.agent.Check(message), nil
 	}
-	// A client that goes away does not take its command with it: it was handed in, and the journal should tell how it ended.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
-	defer cancel()
-	ans, err := s.agent.Receive(ctx, message, taskmanager.FromLocal)
+	ans, err := local.HandIn(ctx, s.agent, message)
 	switch {
 	case err == nil:
 		return ans, nil

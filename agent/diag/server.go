@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"deviceagent/agent/local"
 	"deviceagent/taskmanager/core"
 )
 
@@ -23,8 +24,8 @@ const (
 	writeTimeout  = 10 * time.Second
 	bodyTimeout   = 10 * time.Second
 	idleTimeout   = 60 * time.Second
-	lookTimeout   = 5 * time.Second  // for a look at the state
-	answerTimeout = 30 * time.Second // for the durable answer to a command
+	lookTimeout   = 5 * time.Second // for a look at the state
+	answerTimeout = local.AnswerTimeout
 	heartbeat     = 15 * time.Second
 	perUID        = 8
 	maxGuests     = 128

@@ -153,10 +153,7 @@ func (v view) workflow(wf *core.Workflow) WorkflowDocument {
 	if !wf.State.Terminal() {
 		doc.DeadlineLeftMS = v.left(wf.Deadline)
 	}
-	for i := range wf.Attempts {
-		a := &wf.Attempts[i]
-		doc.Moving = doc.Moving || a.State != core.Ended && wf.Plan.Steps[a.Step].MovesBody
-	}
+	doc.Moving = wf.Moving()
 	for i := range wf.Steps {
 		doc.Steps = append(doc.Steps, v.step(wf, i))
 	}

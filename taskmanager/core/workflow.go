@@ -93,6 +93,14 @@ func hardFailure(wf *Workflow) bool {
 	return false
 }
 
+// Moving says whether a task that moves the body may be under way: also one that is being stopped, and one of which nobody knows. Only
+// what has ended, or has paused and shown it, does not move.
+func (wf *Workflow) Moving() bool {
+	return slices.ContainsFunc(wf.Attempts, func(a Attempt) bool {
+		return a.State != Ended && a.Pausing != PauseConfirmed && wf.Plan.Steps[a.Step].MovesBody
+	})
+}
+
 // workflowReason is the first reason that says why it did not complete.
 func workflowReason(wf *Workflow) Reason {
 	if wf.Cancel != ReasonNone {

@@ -70,6 +70,7 @@ func (d *demo) startAgent() (err error) {
 		{"device_id", deviceID}, {"state_dir", d.file("state")}, {"run_dir", d.dir}, {"broker.url", "tcp://" + d.mqtt},
 		{"executor.socket", d.file("executor.sock")}, {"diag.read_socket", d.file("diag.sock")},
 		{"diag.control_socket", d.file("control.sock")}, {"time.assume_synced", "true"}, {"log.level", "debug"},
+		{"firmware.bus", "off"}, // this machine's own bus, and its sleep, are no matter of a robot that is played
 	} {
 		args = append(args, "--set", kv[0]+"="+kv[1])
 	}

@@ -60,6 +60,7 @@ func (d *device) start(ctx context.Context) error {
 	}
 	cfg := config.Default()
 	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json
+	cfg.Firmware.Bus = "off" // a real bus has no place in virtual time
 	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
 	if err := inService(ctx, cfg.StateDir); err != nil {
 		return err
