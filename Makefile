@@ -118,14 +118,17 @@ clean: ## removes what was built
 # The tests need a real broker and a real bus, and -race needs a C compiler. Root on Debian gets them; anybody else is told.
 .PHONY: tools
 tools:
-	@need() { command -v "$$1" >/dev/null && return; \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "installing $$2 with apt-get"; { apt-get install -y --no-install-recommends "$$2" || { apt-get update && apt-get install -y --no-install-recommends "$$2"; }; } >/dev/null; \
-	  fi; \
-	  command -v "$$1" >/dev/null || { echo "make test needs $$1: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
+	@get() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0; echo "installing $$* with apt-get"; \
+	  { apt-get install -y --no-install-recommends "$$@" || { apt-get update && apt-get install -y --no-install-recommends "$$@"; }; } >/dev/null; }; \
+	that() { sh -c "$$1" >/dev/null 2>&1 && return; get $$2 || true; \
+	  sh -c "$$1" >/dev/null 2>&1 || { echo "make test needs $$4: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
+	need() { that "command -v $$1" "$$2" "$$3" "$$1"; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need curl curl 'the guides ask by it'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need groff groff-base 'the manual pages are read as man reads them'; \
-	need systemd-analyze systemd 'the units are verified by it'
+	need systemd-analyze systemd 'the units are verified by it'; \
+	need pkg-config pkg-config 'the example executor in C is built with it'; \
+	that 'pkg-config --exists libsystemd' libsystemd-dev 'the example executor in C is built with it' libsystemd; \
+	that '/usr/bin/python3 -c "import dbus_next"' python3-dbus-next 'the example executor in Python runs on it' dbus-next

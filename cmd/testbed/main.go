@@ -21,6 +21,7 @@ var commands = []struct {
 	run       func(ctx context.Context, args []string) error
 }{
 	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
+	{"conform", "check a D-Bus service of org.deviceagent.Executor1 for all that the agent relies on", runConform},
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
@@ -46,7 +47,11 @@ func run(args []string) int {
 			continue
 		}
 		err := c.run(ctx, args[1:])
+		var exit exitError
 		switch {
+		case errors.As(err, &exit):
+			fmt.Fprintf(os.Stderr, "testbed %s: %v\n", c.name, err)
+			return exit.code
 		case err == nil || errors.Is(err, flag.ErrHelp):
 			return 0
 		case errors.As(err, new(usageError)):

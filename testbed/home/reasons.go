@@ -17,6 +17,7 @@ const (
 	ReasonLifted          = "lifted"             // a person holds it in the air
 	ReasonExternalStop    = "external_stop"      // a person stopped or moved it
 	ReasonStopped         = "stopped"            // a stop operation ended it
+	ReasonTaskKnown       = "task_known"         // the same task id once more
 	ReasonNoReading       = "no_reading"         // the sensor gives nothing
 	ReasonRestarted       = "executor_restarted" // the robot's service restarted under it
 )

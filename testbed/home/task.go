@@ -50,7 +50,7 @@ type task struct {
 
 func (t *task) open() bool { return t.answer.Accepted && t.result == nil }
 
-// Invoke starts a task. The same task id again gets the same answer and starts nothing; one that was asked for by Query or
+// Invoke starts a task. The same task id again is refused and starts nothing; one that was asked for by Query or
 // cancelled before it came is refused as sealed.
 func (h *Home) Invoke(now time.Duration, id, method string, params map[string]any) Answer {
 	h.to(now)
@@ -62,6 +62,9 @@ func (h *Home) Invoke(now time.Duration, id, method string, params map[string]an
 		if t.sealed {
 			h.write(Entry{Kind: KindRefused, TaskID: id, Method: method, Reason: ReasonSealed})
 			return Answer{Reason: ReasonSealed}
+		}
+		if t.answer.Accepted { // it runs, or has run: accepted would mean that it will
+			return Answer{Reason: ReasonTaskKnown}
 		}
 		return t.answer
 	}

@@ -115,7 +115,7 @@ func TestLivesOnWithoutAnAgent(t *testing.T) {
 		if err != nil || st.Known != core.KnownEnded || st.Ended.Outcome != core.OutcomeDone || st.Event == nil || st.Event.Event != "movement.arrived" || st.Event.Data["room_id"] != "kitchen" {
 			t.Fatalf("%+v, %v", st, err)
 		}
-		if got := dispatch(t, a, "t1", "setMoveTo", kitchen); !got.Accepted {
+		if got := dispatch(t, a, "t1", "setMoveTo", kitchen); got.Accepted || got.Reason != home.ReasonTaskKnown {
 			t.Fatalf("%+v", got)
 		}
 		time.Sleep(time.Minute)
