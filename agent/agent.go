@@ -164,7 +164,12 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := socket.NewServer(socket.Options{Registry: a.execs, Sink: a.manager.Send, Log: a.component("socket"), Allowed: a.bound})
+	server := socket.NewServer(socket.Options{Registry: a.execs, Sink: a.manager.Send, Log: a.component("socket"), Allowed: a.bound, Permit: a.permit,
+		MaySpeak:  func(s core.ServiceID, k catalog.ContextKey) bool { return a.o.Catalog.MaySpeak(string(s), k) },
+		MayReport: func(s core.ServiceID, e catalog.EventName) bool { return a.o.Catalog.MayReport(string(s), e) }})
+	for _, text := range strangers(a.o.Catalog) {
+		a.o.Log.Warn().Str("note", text).Msg("a service cannot register")
+	}
 	parts := []part{
 		{"executors", follows(a.execs.Run)},
 		{"taskmanager", a.manager.Run},

@@ -63,6 +63,12 @@ var broken = []struct {
 	{"two places of one service", []change{ops("setScreen executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.X", "path": "/x"}}),
 		ops("setVolume executor", object{"kind": "dbus", "name": "x", "dbus": object{"service": "com.example.Y", "path": "/x"}})}, "executor.dbus", "of the same service"},
 
+	// services of the executor socket
+	{"bounds of another kind", []change{ops("setScreen executor", object{"kind": "process", "name": "x", "process": object{"argv": []any{"/bin/x"}}, "socket": object{"user": "x"}})}, "executor.socket", "this is kind process"},
+	{"bounds that say nothing", []change{ops("setScreen executor socket", object{})}, "setScreen.executor.socket", "minProperties"},
+	{"user of a service", []change{ops("setScreen executor socket", object{"user": "a b"})}, "executor.socket.user", "no name of a user"},
+	{"event of a service", []change{ops("setScreen executor socket", object{"events": []any{"lamp.broke"}})}, "executor.socket.events", "does not exist"},
+
 	// references between entries
 	{"resource", []change{ops("setMoveTo resources 0", "wheels")}, "operations.setMoveTo.resources", "\"wheels\" does not exist"},
 	{"stopped resource", []change{ops("stopTts stops 0", "wheels")}, "operations.stopTts.stops", "does not exist"},

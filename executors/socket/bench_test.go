@@ -61,7 +61,7 @@ func TestManyEventsKeepTheirOrder(t *testing.T) {
 
 func TestPeerIsKnownOnAUnixSocket(t *testing.T) {
 	peers := make(chan Peer, 1)
-	r := newRig(t, Options{Permit: func(p Peer, _ core.ServiceID) bool { peers <- p; return true }})
+	r := newRig(t, Options{Permit: func(p Peer, _ core.ServiceID) string { peers <- p; return "" }})
 	defer r.close()
 	dialed(t, r, "motion", newProgram())
 	if p := <-peers; !p.Known {

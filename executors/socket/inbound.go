@@ -84,6 +84,14 @@ func (l *link) ownKeys(vs []core.ContextValue) error {
 	return nil
 }
 
+// ownEvent refuses what the catalog leaves to another service: an event is evidence.
+func (l *link) ownEvent(event catalog.EventName) error {
+	if !l.srv.opt.MayReport(l.reg.Service, event) {
+		return badFrame("event %s: the catalog does not leave it to service %s", event, l.reg.Service)
+	}
+	return nil
+}
+
 // answer ends the call that f answers. It is decoded first: an answer that cannot be read leaves its call open, so that the end of
 // the connection makes it unknown.
 func (l *link) answer(f frame) error {
@@ -191,7 +199,7 @@ func (l *link) observed(b eventBody) (core.Observed, error) {
 	}
 	for _, check := range []error{checkName("event", b.Event, false), checkName("task_id", b.Task, true),
 		checkName("resource", b.Resource, true), checkName("source", ev.Source, false), checkStamp(b.OccurredAt),
-		checkClass(ev.Class)} {
+		checkClass(ev.Class), l.ownEvent(ev.Event)} {
 		if check != nil {
 			return ev, check
 		}

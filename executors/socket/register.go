@@ -65,15 +65,15 @@ func (s *Server) judge(peer Peer, body registerBody, reg Registration) (string, 
 	if body.Protocol != Protocol {
 		return refusedProtocol, []string{fmt.Sprintf("protocol %d, this agent speaks %d", body.Protocol, Protocol)}
 	}
+	if why := s.opt.Permit(peer, reg.Service); why != "" { // first: who may not is not told what the catalog says
+		return refusedPermit, []string{why}
+	}
 	faults := s.faults(reg)
 	if len(faults) > maxFaults {
 		faults = append(faults[:maxFaults], fmt.Sprintf("and %d more", len(faults)-maxFaults))
 	}
 	if len(faults) > 0 {
 		return refusedContents, faults
-	}
-	if !s.opt.Permit(peer, reg.Service) {
-		return refusedPermit, []string{fmt.Sprintf("uid %d may not register %s", peer.UID, reg.Service)}
 	}
 	return "", nil
 }
@@ -95,7 +95,11 @@ func (s *Server) faults(reg Registration) []string {
 			fault("method %s: the catalog does not bind it to service %s", m, reg.Service)
 		}
 	}
-	eachOnce("key", reg.Keys, fault)
+	for _, k := range eachOnce("key", reg.Keys, fault) {
+		if !s.opt.MaySpeak(reg.Service, k) {
+			fault("key %s: the catalog does not leave it to service %s", k, reg.Service)
+		}
+	}
 	return faults
 }
 

@@ -28,8 +28,11 @@ type Options struct {
 	Log      zerolog.Logger
 	// Allowed says whether the catalog binds a method to a service of that name. nil: every method is allowed.
 	Allowed func(core.ServiceID, catalog.Method) bool
-	// Permit says whether this peer may register that service. nil: whoever can open the socket may.
-	Permit func(Peer, core.ServiceID) bool
+	// Permit says why this peer may not register that service, and what to do about it; "": it may. nil: whoever can open the socket may.
+	Permit func(Peer, core.ServiceID) string
+	// MaySpeak and MayReport say whether the catalog leaves a context key or an event to a service. nil: it leaves all to everybody.
+	MaySpeak  func(core.ServiceID, catalog.ContextKey) bool
+	MayReport func(core.ServiceID, catalog.EventName) bool
 	// MaxConns bounds the connections; more wait in the kernel's queue. Default 64.
 	MaxConns int
 }
@@ -54,7 +57,13 @@ func NewServer(opt Options) *Server {
 		opt.Allowed = func(core.ServiceID, catalog.Method) bool { return true }
 	}
 	if opt.Permit == nil {
-		opt.Permit = func(Peer, core.ServiceID) bool { return true }
+		opt.Permit = func(Peer, core.ServiceID) string { return "" }
+	}
+	if opt.MaySpeak == nil {
+		opt.MaySpeak = func(core.ServiceID, catalog.ContextKey) bool { return true }
+	}
+	if opt.MayReport == nil {
+		opt.MayReport = func(core.ServiceID, catalog.EventName) bool { return true }
 	}
 	return &Server{opt: opt, live: map[core.ServiceID]*link{}}
 }

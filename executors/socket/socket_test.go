@@ -252,8 +252,10 @@ func TestRegistrationRefused(t *testing.T) {
 		{"every fault is named", Options{Allowed: only}, Registration{Service: "mo tion", Instance: "",
 			Methods: []catalog.Method{move, move, "fly", "a b"}, Keys: []catalog.ContextKey{"x", "x", ""}}, refusedContents, 7},
 		{"nothing registered", Options{}, Registration{Service: "motion", Instance: "i1"}, refusedContents, 1},
-		{"peer not permitted", Options{Permit: func(Peer, core.ServiceID) bool { return false }},
+		{"peer not permitted", Options{Permit: func(Peer, core.ServiceID) string { return "run it as another" }},
 			Registration{Service: "motion", Instance: "i1", Methods: []catalog.Method{move}}, refusedPermit, 1},
+		{"key of another service", Options{MaySpeak: func(s core.ServiceID, k catalog.ContextKey) bool { return k != "safety.state" }},
+			Registration{Service: "motion", Instance: "i1", Keys: []catalog.ContextKey{"movement.location", "safety.state"}}, refusedContents, 1},
 		{"too many faults", Options{Allowed: only}, Registration{Service: "motion", Instance: "i1", Methods: manyMethods(1000)},
 			refusedContents, maxFaults + 1},
 	} {
@@ -271,6 +273,30 @@ func TestRegistrationRefused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An event is evidence: what the catalog leaves to another service is not taken from this one.
+func TestEventOfAnotherServiceEndsTheConnection(t *testing.T) {
+	own := func(s core.ServiceID, e catalog.EventName) bool { return s == "motion" && e == "movement.arrived" }
+	inRig(t, Options{MayReport: own}, func(r *rig) {
+		s := r.join("motion", "i1", newProgram())
+		r.in.take()
+		if err := s.Event(core.Observed{Event: "movement.arrived"}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if evs := r.in.take(); len(evs) != 1 {
+			t.Fatalf("events %+v, want its own", evs)
+		}
+		if err := s.Event(core.Observed{Event: "station.docked"}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Done()
+		synctest.Wait()
+		if evs := r.in.take(); len(evs) != 1 || evs[0] != (core.ExecutorDown{Service: "motion", Reason: reasonBadFrame}) {
+			t.Fatalf("events %+v, want only the end of the service", evs)
+		}
+	})
 }
 
 func manyMethods(n int) []catalog.Method {

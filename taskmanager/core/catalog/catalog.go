@@ -165,6 +165,7 @@ type Binding struct {
 
 	Process *Process `json:"process,omitempty"` // of kind process: how it is run
 	DBus    *DBus    `json:"dbus,omitempty"`    // of kind dbus: where it is
+	Socket  *Socket  `json:"socket,omitempty"`  // of kind socket: who may register as it, and what it may speak of; nil: nothing is said
 }
 
 // DBus says where a service that implements org.deviceagent.Executor1 is on the bus.

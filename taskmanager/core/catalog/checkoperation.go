@@ -41,6 +41,7 @@ func (k *checker) words(op Operation) {
 	}
 	k.process(op)
 	k.dbus(op)
+	k.socket(op)
 	for _, word := range slices.Concat(op.Aliases.Ko, op.Aliases.En) {
 		if fold(word) == "" || len(strings.Fields(word)) > 3 {
 			k.add("aliases", "%q is no word; aliases are words or stems, never sentences", word)
