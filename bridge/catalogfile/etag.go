@@ -28,6 +28,9 @@ func (s *set) etag() string {
 			continue
 		}
 		for _, section := range f.sections {
+			if section == "services" && len(s.sections[section]) == 0 {
+				continue // a robot without such services keeps the etag that it had before they could be mapped
+			}
 			entries[section] = map[string]any{}
 			for name, n := range s.sections[section] {
 				entries[section][name] = n.plain()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type Service struct {
 	Path    godbus.ObjectPath
 	Methods []catalog.Method
 	Keys    []catalog.ContextKey
+	Map     *Mapping // nil: it implements [Interface]
 }
 
 // Options are the parts of a [Bus].
@@ -38,15 +40,25 @@ type Options struct {
 	Sink     executors.Sink
 	Log      zerolog.Logger
 	Retry    time.Duration // before a lost bus is tried again, at first; 0: 500 ms. It doubles to 30 s
+	Limit    time.Duration // of an open call to a mapped service; 0: 30 s
 }
 
 // Bus keeps a connection to a D-Bus, and each service in the registry for as long as it owns its name.
-type Bus struct{ o Options }
+type Bus struct {
+	o      Options
+	memory map[core.ServiceID]*memory // of mapped services
+}
 
 // New makes a Bus that is not connected.
 func New(o Options) *Bus {
-	o.Retry = cmp.Or(o.Retry, 500*time.Millisecond)
-	return &Bus{o}
+	o.Retry, o.Limit = cmp.Or(o.Retry, 500*time.Millisecond), cmp.Or(o.Limit, 30*time.Second)
+	b := &Bus{o, map[core.ServiceID]*memory{}}
+	for _, svc := range o.Services {
+		if svc.Map != nil {
+			b.memory[svc.ID] = newMemory()
+		}
+	}
+	return b
 }
 
 // maxRetry bounds the pause between two tries. Source: a bus that restarts is back within seconds.
@@ -89,12 +101,39 @@ type session struct {
 	end     context.CancelCauseFunc
 	there   map[core.ServiceID]string // service → owner
 	hard    atomic.Int64              // calls that timed out hard, in a row
+
+	life    context.Context
+	mapped  map[core.ServiceID]*mapped // those of there that are mapped
+	looked  chan offer                 // what was found at a service that has come
+	wg      sync.WaitGroup
+	gate    sync.Mutex
+	closing bool // nothing is spawned any more
+}
+
+// spawn runs f beside the session, which waits for it at its end; false where that has come.
+func (s *session) spawn(f func()) bool {
+	s.gate.Lock()
+	defer s.gate.Unlock()
+	if !s.closing {
+		s.wg.Go(f)
+	}
+	return !s.closing
+}
+
+// quiet waits for all that runs beside the session. The connections are closed: nothing waits for an answer any more.
+func (s *session) quiet() {
+	s.gate.Lock()
+	s.closing = true
+	s.gate.Unlock()
+	s.wg.Wait()
 }
 
 func (b *Bus) session(ctx context.Context) error {
 	life, end := context.WithCancelCause(ctx)
+	s := &session{Bus: b, end: end, there: map[core.ServiceID]string{}, signals: newInbox(end), life: life,
+		mapped: map[core.ServiceID]*mapped{}, looked: make(chan offer)}
+	defer s.quiet()
 	defer end(nil)
-	s := &session{Bus: b, end: end, there: map[core.ServiceID]string{}, signals: newInbox(end)}
 	sig, err := b.connect(life, s.signals)
 	if err != nil {
 		return err
@@ -146,6 +185,8 @@ func (s *session) serve(ctx context.Context, sig *godbus.Conn) error {
 			return errors.New("the bus has closed the connection")
 		case <-s.calls.Context().Done():
 			return errors.New("the bus has closed the connection for calls")
+		case o := <-s.looked:
+			s.offered(o)
 		case m := <-s.signals.ch:
 			if err := s.take(ctx, m); err != nil {
 				return err
@@ -164,8 +205,10 @@ func (s *session) watch(ctx context.Context, sig *godbus.Conn, svc Service) erro
 		godbus.WithMatchMember("NameOwnerChanged"), godbus.WithMatchArg(0, svc.Name)); err != nil {
 		return err
 	}
-	if err := sig.AddMatchSignalContext(ctx, godbus.WithMatchSender(svc.Name), godbus.WithMatchInterface(Interface), godbus.WithMatchObjectPath(svc.Path)); err != nil {
-		return err
+	for _, match := range svc.matches() {
+		if err := sig.AddMatchSignalContext(ctx, append(match, godbus.WithMatchSender(svc.Name))...); err != nil {
+			return err
+		}
 	}
 	var owner string
 	err := sig.BusObject().CallWithContext(ctx, busName+".GetNameOwner", 0, svc.Name).Store(&owner)
@@ -186,11 +229,16 @@ func (s *session) owned(svc Service, owner string) {
 	} else if was != "" {
 		s.o.Registry.Remove(svc.ID, s.instance(was), reasonGone)
 		delete(s.there, svc.ID)
+		delete(s.mapped, svc.ID)
 	}
 	if owner == "" {
 		return
 	}
 	s.there[svc.ID] = owner
+	if svc.Map != nil {
+		s.came(svc, owner)
+		return
+	}
 	s.o.Registry.Add(svc.ID, s.instance(owner), svc.Methods, svc.Keys, &binding{s: s, svc: svc, to: s.calls.Object(owner, svc.Path)})
 }
 

@@ -27,13 +27,18 @@ const maxHard = 3
 
 // call makes one call to the owner. An error that says that nobody got it is [executors.ErrNotSent].
 func (b *binding) call(ctx context.Context, method string, args ...any) ([]any, error) {
-	c := b.to.CallWithContext(ctx, Interface+"."+method, godbus.FlagNoAutoStart, args...)
+	return b.s.call(ctx, b.to, Interface+"."+method, args...)
+}
+
+// call makes one call, to any method.
+func (s *session) call(ctx context.Context, to godbus.BusObject, method string, args ...any) ([]any, error) {
+	c := to.CallWithContext(ctx, method, godbus.FlagNoAutoStart, args...)
 	if c.Err == nil {
-		b.s.hard.Store(0)
+		s.hard.Store(0)
 		return c.Body, nil
 	}
-	if errors.Is(c.Err, context.DeadlineExceeded) && b.s.hard.Add(1) >= maxHard {
-		b.s.end(errStuck)
+	if errors.Is(c.Err, context.DeadlineExceeded) && s.hard.Add(1) >= maxHard {
+		s.end(errStuck)
 	}
 	var e godbus.Error
 	if errors.As(c.Err, &e) && notDelivered(e.Name) {

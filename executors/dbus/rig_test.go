@@ -81,6 +81,7 @@ type rig struct {
 	reg *executors.Registry
 	mu  sync.Mutex
 	got []core.Event
+	log text
 }
 
 func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {

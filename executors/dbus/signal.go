@@ -27,7 +27,14 @@ func (s *session) take(ctx context.Context, m *godbus.Signal) error {
 		return nil
 	}
 	for _, svc := range s.o.Services {
-		if owner := s.there[svc.ID]; owner == "" || owner != m.Sender || m.Path != svc.Path {
+		if owner := s.there[svc.ID]; owner == "" || owner != m.Sender {
+			continue
+		}
+		if b := s.mapped[svc.ID]; b != nil {
+			b.signal(m)
+			continue
+		}
+		if m.Path != svc.Path {
 			continue
 		}
 		ev, err := s.event(svc, m)

@@ -17,6 +17,7 @@ type Dispatch struct {
 type Query struct {
 	Task    TaskID
 	Service ServiceID
+	Method  catalog.Method // of the task that is asked for
 }
 
 // Stop asks the executor to cancel a task. It never waits for the disk. It is repeated until the end is confirmed.

@@ -89,8 +89,12 @@ const idleMS = 10_000
 // ask sends a Query. The attempt is durable since its dispatch, and dispatching recovers by a Query too: it waits for no commit,
 // so that asking again and again writes nothing.
 func (w *work) ask(a *Attempt) {
-	if w.serviceOf(a.Service).Instance != "" && !slices.Contains(w.ch.Now, Output(Query{Task: a.Task, Service: a.Service})) {
-		w.ch.Now = append(w.ch.Now, Query{Task: a.Task, Service: a.Service})
+	q := Query{Task: a.Task, Service: a.Service}
+	if id, ok := w.owner(a.Task); ok {
+		q.Method = w.peek(id).Plan.Steps[a.Step].Method
+	}
+	if w.serviceOf(a.Service).Instance != "" && !slices.Contains(w.ch.Now, Output(q)) {
+		w.ch.Now = append(w.ch.Now, q)
 	}
 }
 

@@ -36,6 +36,7 @@ type Catalog struct {
 	Rooms      []Room
 	Standing   map[string][]StandingStep // standing plans "stop" and "return"
 	Guards     map[string]Guard          // what the agent watches by itself: "battery"
+	Services   map[string]DBusService    // services on the bus that keep their own interface, by executor name
 }
 
 // Resource is what at most one attempt may use at a time.
@@ -168,11 +169,13 @@ type Binding struct {
 	Socket  *Socket  `json:"socket,omitempty"`  // of kind socket: who may register as it, and what it may speak of; nil: nothing is said
 }
 
-// DBus says where a service that implements org.deviceagent.Executor1 is on the bus.
+// DBus says where a service that implements org.deviceagent.Executor1 is on the bus; or, with Map alone, how the operation is carried out
+// by a service with an interface of its own, which is in Catalog.Services.
 type DBus struct {
-	Service string       `json:"service"` // well-known name
-	Path    string       `json:"path"`    // of its object
+	Service string       `json:"service,omitempty"` // well-known name
+	Path    string       `json:"path,omitempty"`    // of its object
 	Keys    []ContextKey `json:"keys,omitempty"`
+	Map     *DBusMap     `json:"map,omitempty"`
 }
 
 // Process says how a task is run as a program of its own: no shell, no inherited environment.

@@ -25,6 +25,7 @@ const (
 	InSkills     Section = "skills"
 	InStanding   Section = "standing"
 	InGuards     Section = "guards"
+	InServices   Section = "services"
 )
 
 // Fault is one thing that is wrong with a catalog. Path leads to it: "operations.setMoveTo.timeout"; it begins with
@@ -62,6 +63,7 @@ func (c *Catalog) Check() []Fault {
 	each(k, InSkills, c.Skills, k.skill)
 	each(k, InStanding, c.Standing, k.standing)
 	each(k, InGuards, c.Guards, k.guard)
+	each(k, InServices, c.Services, k.service)
 	return k.faults
 }
 

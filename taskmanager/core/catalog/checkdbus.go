@@ -18,6 +18,13 @@ func (k *checker) dbus(op Operation) {
 	case d == nil:
 		k.add("executor.dbus", "is missing; it says where the service is on the bus")
 		return
+	case d.Map != nil:
+		k.mapped(op, d)
+		return
+	}
+	if _, ok := k.c.Services[op.Binding.Name]; ok {
+		k.add("executor.dbus.map", "is missing; %s is in the section services, for services with an interface of their own", op.Binding.Name)
+		return
 	}
 	if !isBusName(d.Service) {
 		k.add("executor.dbus.service", "%q is no well-known name; those look like com.example.Mover", d.Service)
@@ -28,7 +35,7 @@ func (k *checker) dbus(op Operation) {
 	known(k, "executor.dbus.keys", k.c.Context, d.Keys...)
 	for _, m := range slices.Sorted(maps.Keys(k.c.Operations)) {
 		o := k.c.Operations[m].Binding
-		if m != op.Method && o.Kind == "dbus" && o.Name == op.Binding.Name && o.DBus != nil && (o.DBus.Service != d.Service || o.DBus.Path != d.Path) {
+		if m != op.Method && o.Kind == "dbus" && o.Name == op.Binding.Name && o.DBus != nil && o.DBus.Map == nil && (o.DBus.Service != d.Service || o.DBus.Path != d.Path) {
 			k.add("executor.dbus", "%s says of the same service %s that it is %s at %s", m, o.Name, o.DBus.Service, o.DBus.Path)
 			return
 		}
