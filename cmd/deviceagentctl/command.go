@@ -33,7 +33,8 @@ func (a *app) submitCmd() *cobra.Command {
 // maxFile is the contract's limit of a message.
 const maxFile = 256 << 10
 
-func (a *app) readPlan(name string) ([]byte, error) {
+// readJSON reads one JSON value from a file, or from standard input ("-").
+func (a *app) readJSON(name string) ([]byte, error) {
 	in := a.stdin
 	if name != "-" {
 		f, err := os.Open(name)
@@ -57,7 +58,7 @@ func (a *app) readPlan(name string) ([]byte, error) {
 }
 
 func (a *app) submit(ctx context.Context, name string, dry, wait bool) error {
-	plan, err := a.readPlan(name)
+	plan, err := a.readJSON(name)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +22,33 @@ func split(arg string) (id, step string) {
 func workflowPath(id string) string { return "/workflows/" + url.PathEscape(id) }
 
 func (a *app) statusCmd() *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "One screen: health, link, plans, executors, bounds", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	var wait bool
+	cmd := &cobra.Command{Use: "status", Short: "One screen: health, link, plans, executors, bounds", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		rep, err := a.client.Get(cmd.Context(), "/status", nil)
+		for wait && notYet(err) {
+			select {
+			case <-time.After(lookEvery):
+				rep, err = a.client.Get(cmd.Context(), "/status", nil)
+			case <-cmd.Context().Done():
+				return context.Cause(cmd.Context())
+			}
+		}
 		if err != nil {
 			return err
 		}
 		return emit(a, rep, a.statusPage)
 	}}
+	cmd.Flags().BoolVar(&wait, "wait", false, "until the agent is there; with --timeout not for ever")
+	return cmd
+}
+
+// lookEvery is the time between two looks for an agent that is about to start.
+const lookEvery = 200 * time.Millisecond
+
+// notYet says that an agent which starts now may answer soon.
+func notYet(err error) bool {
+	p, ok := errors.AsType[*diag.Problem](err)
+	return ok && contains([]diag.Code{diag.CodeMissing, diag.CodeRefused, diag.CodeStarting, diag.CodeBusy, diag.CodeSilent}, diag.Code(p.Code))
 }
 
 func (a *app) statusPage(s diag.StatusDocument, as diag.AsOf) error {

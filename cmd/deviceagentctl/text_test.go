@@ -165,7 +165,7 @@ func listCommands() (all []told) {
 		if c.Hidden || c.Name() == "completion" {
 			return
 		}
-		if c.HasParent() && (c.RunE != nil || c.Run != nil) && c.Name() != "config" {
+		if c.HasParent() && (c.RunE != nil || c.Run != nil) && !c.HasSubCommands() {
 			row := told{name: strings.TrimSpace(above + " " + c.Use), short: c.Short}
 			if len(c.Aliases) > 0 {
 				row.name += " (" + strings.Join(c.Aliases, ", ") + ")"
