@@ -32,6 +32,7 @@ type service struct {
 	instance string
 	methods  []catalog.Method
 	keys     []catalog.ContextKey
+	tells    bool // a [Teller]
 	since    time.Time
 	begin    Beginner
 	lanes    [lanes]lane
@@ -74,7 +75,7 @@ func (s *service) serves(out core.Output) bool {
 	return !ok || slices.Contains(s.methods, d.Method)
 }
 
-// carryRead asks every service for the keys that it has registered.
+// carryRead asks every service for the keys that it has registered, unless it tells them by itself.
 func (r *Registry) carryRead(rd core.Read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +89,9 @@ func (r *Registry) carryRead(rd core.Read) {
 		}
 		if len(mine) > 0 {
 			orphans = slices.DeleteFunc(orphans, func(k catalog.ContextKey) bool { return slices.Contains(mine, k) })
-			r.carryTo(s, core.Read{Keys: mine})
+			if !s.tells {
+				r.carryTo(s, core.Read{Keys: mine})
+			}
 		}
 	}
 	if len(orphans) > 0 {

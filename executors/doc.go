@@ -26,6 +26,10 @@ type Binding interface {
 	Read(ctx context.Context, keys []catalog.ContextKey) ([]core.ContextValue, error)
 }
 
+// Teller is a [Binding] that cannot be asked for its context values: it tells them by itself, while a task of it runs. Nobody reads
+// them: what it has told holds, and ages. An answer "I have no value" would wipe it out.
+type Teller interface{ TellsOnly() }
+
 type sentinel string
 
 func (s sentinel) Error() string { return string(s) }

@@ -82,7 +82,8 @@ func (r *Registry) Add(id core.ServiceID, instance string, methods []catalog.Met
 	if !ok {
 		begin = sideBySide{b: b, life: r.life, limit: r.opt.HardLimit, wg: &r.wg}
 	}
-	s := &service{id: id, instance: instance, methods: slices.Clone(methods), keys: slices.Clone(keys), begin: begin,
+	_, tells := b.(Teller)
+	s := &service{id: id, instance: instance, methods: slices.Clone(methods), keys: slices.Clone(keys), tells: tells, begin: begin,
 		since: time.Now(), calls: map[*call]struct{}{}}
 	if !r.insert(s) {
 		return false

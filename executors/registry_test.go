@@ -298,6 +298,24 @@ func TestReadAnswersEveryKey(t *testing.T) {
 	})
 }
 
+// teller says its values by itself.
+type teller struct{ plain }
+
+func (teller) TellsOnly() {}
+
+// TestWhatIsOnlyToldIsNotRead: an answer without a value would wipe out what the service has told.
+func TestWhatIsOnlyToldIsNotRead(t *testing.T) {
+	inHouse(t, executors.Options{}, nil, func(h *house) {
+		lamp := fake.New("lamp", h.in.sink)
+		defer lamp.Close()
+		h.reg.Add("lamp", "l1", nil, []catalog.ContextKey{"lamp.level"}, teller{plain{lamp}})
+		h.in.take()
+		if evs := h.carry(core.Read{Keys: []catalog.ContextKey{"lamp.level"}}); len(evs) != 0 {
+			h.t.Errorf("heard %+v, want nothing", evs)
+		}
+	})
+}
+
 func TestCarryNeverWaitsForTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := func(ctx context.Context, _ core.Event) error { <-ctx.Done(); return context.Cause(ctx) }

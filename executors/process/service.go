@@ -229,7 +229,12 @@ func (s *Service) Resume(ctx context.Context, task core.TaskID) (core.StopAnswer
 	return s.Pause(ctx, task)
 }
 
-// Read has nothing to give: a program says its values while it runs.
+var _ executors.Teller = (*Service)(nil)
+
+// TellsOnly makes it an [executors.Teller]: a program says its values while it runs.
+func (s *Service) TellsOnly() {}
+
+// Read has nothing to give, and is not called for that.
 func (s *Service) Read(context.Context, []catalog.ContextKey) ([]core.ContextValue, error) {
 	return nil, nil
 }
