@@ -44,8 +44,8 @@ scenarios: build ## the acceptance set, in virtual time
 	bin/testbed run testbed/scenarios
 
 .PHONY: docs-test
-docs-test: tools build ## does what the guides say, command by command, in empty folders: README.md docs/*.md
-	bin/testbed docs README.md docs/*.md
+docs-test: tools build ## does what the guides say, command by command, in empty folders: README.md, docs, examples
+	bin/testbed docs README.md docs/*.md executors/dbus/examples/*/README.md
 
 .PHONY: mutate
 mutate: build ## flips each expectation of the scenarios: every flip must be noticed
@@ -125,6 +125,7 @@ tools:
 	need() { that "command -v $$1" "$$2" "$$3" "$$1"; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
+	need busctl systemd 'the guides ask the bus by it'; \
 	need curl curl 'the guides ask by it'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need groff groff-base 'the manual pages are read as man reads them'; \

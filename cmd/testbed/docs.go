@@ -18,8 +18,9 @@ func runDocs(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("testbed docs", flag.ContinueOnError)
 	r := doctest.Runner{}
 	f.StringVar(&r.Bin, "bin", "", "folder of the programs; empty: that of this program")
+	repo := f.String("repo", ".", "this repository, for its examples: the variable REPO")
 	f.DurationVar(&r.Limit, "limit", 2*time.Minute, "for one block of commands")
-	jobs := f.Int("jobs", 2, "so many pages at a time")
+	jobs := f.Int("jobs", 4, "so many pages at a time")
 	f.Usage = func() {
 		fmt.Fprintln(f.Output(), "Usage: testbed docs [flags] PAGE.md…\nRuns the commands of guides; how a page is written: docs/tests.md.")
 		f.PrintDefaults()
@@ -36,6 +37,10 @@ func runDocs(ctx context.Context, args []string) error {
 			return fmt.Errorf("cannot find the programs: %w", err)
 		}
 		r.Bin = filepath.Dir(self)
+	}
+	var err error
+	if r.Repo, err = filepath.Abs(*repo); err != nil {
+		return fmt.Errorf("cannot find the repository: %w", err)
 	}
 	pages, err := readPages(f.Args())
 	if err != nil {

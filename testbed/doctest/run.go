@@ -15,6 +15,7 @@ import (
 // Runner runs pages.
 type Runner struct {
 	Bin   string        // folder of the programs; put before the PATH
+	Repo  string        // this repository, for its examples: the variable REPO
 	Limit time.Duration // for one block
 }
 
@@ -73,7 +74,7 @@ func (r Runner) runIn(ctx context.Context, base string, page Page, rep *Report) 
 	if err != nil {
 		return err
 	}
-	sh, err := openShell(dir, scratch, r.Bin)
+	sh, err := openShell(dir, scratch, r.Bin, r.Repo)
 	if err != nil {
 		return err
 	}

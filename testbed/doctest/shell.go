@@ -29,8 +29,8 @@ const preamble = `set -o pipefail
 trap 'printf "%s %s %s\n" "$?" "$LINENO" "${BASH_COMMAND//$'\''\n'\''/ }" >>"$doctest_failed"' ERR
 `
 
-// openShell starts a shell in dir. bin is put before the PATH.
-func openShell(dir, scratch, bin string) (*shell, error) {
+// openShell starts a shell in dir. bin is put before the PATH, repo is the variable REPO.
+func openShell(dir, scratch, bin, repo string) (*shell, error) {
 	// An answer that tells of a fault is a fault; curl alone would end with 0.
 	if err := os.WriteFile(filepath.Join(scratch, ".curlrc"), []byte("fail-with-body\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("cannot write the settings of curl: %w", err)
@@ -45,7 +45,7 @@ func openShell(dir, scratch, bin string) (*shell, error) {
 	s.cmd.Dir, s.cmd.ExtraFiles = dir, []*os.File{w}
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// /usr/sbin and /sbin: Debian keeps mosquitto there.
-	s.cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=" + scratch, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "USER=" + os.Getenv("USER"), s.mark}
+	s.cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME=" + scratch, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "USER=" + os.Getenv("USER"), "REPO=" + repo, s.mark}
 	if s.stdin, err = s.cmd.StdinPipe(); err == nil {
 		err = s.cmd.Start()
 	}
