@@ -5,51 +5,42 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"deviceagent/agent"
+	"deviceagent/bridge/catalogfile"
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
-	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/testbed/bus"
 	"deviceagent/testbed/home"
 	"deviceagent/testbed/robot"
 )
 
 // startBus runs a real dbus-daemon of the test's own and gives its address.
-func startBus(t *testing.T, dir string) string {
+func startBus(t *testing.T) string {
 	t.Helper()
-	address := "unix:path=" + filepath.Join(dir, "bus.sock")
-	config := filepath.Join(dir, "bus.conf")
-	text := `<busconfig><type>session</type><listen>` + address + `</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>`
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	d, err := bus.Start()
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("dbus-daemon", "--config-file="+config, "--nofork")
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("a real dbus-daemon is needed (Debian: apt-get install dbus): %v", err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return address
+	t.Cleanup(func() { _ = d.Stop() })
+	return d.Address()
 }
 
-// TestPlanOverTheBus: the simulated robot as a service on a real D-Bus; the plan of "거실로 가서 청정하고 안방으로 가", proven by its signals.
+// TestPlanOverTheBus: the simulated robot as services on a real D-Bus, and the catalog that it writes for them; the plan of "거실로 가서 청정하고 안방으로 가", proven by its signals.
 func TestPlanOverTheBus(t *testing.T) {
 	o := options(t)
-	dir := filepath.Dir(o.Config.StateDir)
-	o.Config.Executor.Bus = startBus(t, dir)
-	var keys []catalog.ContextKey
-	for _, k := range home.Keys() {
-		keys = append(keys, catalog.ContextKey(k))
+	o.Config.Executor.Bus = startBus(t)
+	dir := t.TempDir()
+	if err := robot.WriteCatalog(dir); err != nil {
+		t.Fatal(err)
 	}
-	for m, op := range o.Catalog.Operations {
-		op.Binding = catalog.Binding{Kind: "dbus", Name: "home", DBus: &catalog.DBus{Service: robot.BusName, Path: robot.BusPath, Keys: keys}}
-		o.Catalog.Operations[m] = op
+	var err error
+	if o.Catalog, _, err = catalogfile.Load(os.DirFS(dir)); err != nil {
+		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	var did []string

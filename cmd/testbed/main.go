@@ -82,7 +82,12 @@ func runRobot(ctx context.Context, args []string) error {
 	opt := robot.Options{Commands: os.Stdin, Out: os.Stderr}
 	f := flag.NewFlagSet("testbed robot", flag.ContinueOnError)
 	f.StringVar(&opt.Socket, "socket", "/run/deviceagent/executor.sock", "the agent's executor socket")
-	f.StringVar(&opt.Bus, "bus", "", "address of a D-Bus: the robot is a service there, "+robot.BusName+" at "+robot.BusPath+", instead of on the socket")
+	f.StringVar(&opt.Bus, "bus", "", "`address` of a D-Bus: the robot is several services there ("+robot.BusPrefix+".*), instead of one on the socket")
+	f.Func("services", "with --bus: only these `names` of "+strings.Join(robot.Services(), " ")+", separated by commas; home is all in one. Left out: all", func(names string) error {
+		opt.Services = strings.Split(names, ",")
+		return nil
+	})
+	write := f.String("write-catalog", "", "write the default catalog, bound to the services on the bus, to this `folder`, and end")
 	f.Float64Var(&opt.Speed, "speed", 1, "simulated seconds a real second")
 	f.StringVar(&opt.LogPath, "log", "", "the robot's own log: JSON lines, appended")
 	f.StringVar(&opt.Home.Start, "start", "", "room where the robot stands; empty: the station")
@@ -95,6 +100,9 @@ func runRobot(ctx context.Context, args []string) error {
 	}
 	if err := f.Parse(args); err != nil {
 		return flagError(err)
+	}
+	if *write != "" {
+		return robot.WriteCatalog(*write)
 	}
 	return robot.Run(ctx, opt)
 }

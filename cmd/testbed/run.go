@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +27,7 @@ type runOptions struct {
 	mutate   bool
 	coverage bool
 	cuts     bool
+	over     scenario.Way
 }
 
 // errFailed says that scenarios ran and did not hold; what failed was printed.
@@ -42,7 +42,7 @@ func runScenarios(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := scenario.NewRunner()
+	r, err := scenario.NewRunnerOver(opt.over)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,12 @@ func runScenarios(ctx context.Context, args []string) error {
 
 func runFlags(args []string) (opt runOptions, err error) {
 	f := flag.NewFlagSet("testbed run", flag.ContinueOnError)
-	f.StringVar(&opt.only, "only", "", "run the scenarios with these `ids`, separated by commas")
+	opt.over = scenario.Socket
+	f.Func("over", fmt.Sprintf("how the agent reaches the robot: one `way` of %v (socket); dbus starts a dbus-daemon for each scenario", scenario.Ways), func(text string) (err error) {
+		opt.over, err = scenario.ParseWay(text)
+		return err
+	})
+	f.StringVar(&opt.only, "only", "", "run the scenarios with these `ids`, separated by commas; S27* is S27 with all its variants")
 	f.BoolVar(&opt.verbose, "v", false, "tell what the robot does")
 	f.BoolVar(&opt.log, "log", false, "write what agent and planner log to standard error")
 	f.BoolVar(&opt.seen, "seen", false, "print everything that was seen, in the format of the files")
@@ -109,11 +114,16 @@ func (opt runOptions) load() ([]*scenario.Scenario, error) {
 	}
 	var chosen []*scenario.Scenario
 	for id := range strings.SplitSeq(opt.only, ",") {
-		i := slices.IndexFunc(all, func(s *scenario.Scenario) bool { return s.ID == id })
-		if i < 0 {
+		family, whole := strings.CutSuffix(id, "*")
+		n := len(chosen)
+		for _, s := range all {
+			if s.ID == id || whole && (s.ID == family || strings.HasPrefix(s.ID, family+"-")) {
+				chosen = append(chosen, s)
+			}
+		}
+		if len(chosen) == n {
 			return nil, usageError{fmt.Errorf("no scenario %q in %s", id, opt.path)}
 		}
-		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }

@@ -12,7 +12,7 @@ import (
 
 func TestRunFlags(t *testing.T) {
 	opt, err := runFlags([]string{"--only", "S02", "dir", "-v", "--mutate"})
-	if want := (runOptions{path: "dir", only: "S02", verbose: true, mutate: true}); err != nil || opt != want {
+	if want := (runOptions{path: "dir", only: "S02", verbose: true, mutate: true, over: scenario.Socket}); err != nil || opt != want {
 		t.Errorf("%+v, %v; want %+v", opt, err, want)
 	}
 	for _, args := range [][]string{{}, {"-v"}, {"a", "b"}, {"--nonsense", "a"}} {
@@ -26,6 +26,16 @@ func TestRunFlags(t *testing.T) {
 	chosen, err := (runOptions{path: "../../testbed/scenarios", only: "S11,S01"}).load()
 	if err != nil || len(chosen) != 2 || chosen[0].ID != "S11" {
 		t.Errorf("chosen %v, %v", chosen, err)
+	}
+	chosen, err = (runOptions{path: "../../testbed/scenarios", only: "S04*"}).load()
+	if err != nil || len(chosen) != 2 {
+		t.Errorf("chosen %v, %v", chosen, err)
+	}
+	if opt, err := runFlags([]string{"--over", "dbus", "dir"}); err != nil || opt.over != scenario.DBus {
+		t.Errorf("%+v, %v", opt, err)
+	}
+	if _, err := runFlags([]string{"--over", "air", "dir"}); err == nil {
+		t.Error("a way that there is not was taken")
 	}
 }
 

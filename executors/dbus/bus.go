@@ -240,6 +240,9 @@ func (s *session) owned(svc Service, owner string) {
 		return
 	}
 	s.o.Registry.Add(svc.ID, s.instance(owner), svc.Methods, svc.Keys, &binding{s: s, svc: svc, to: s.calls.Object(owner, svc.Path)})
+	if len(svc.Keys) > 0 { // what it has said before is lost, and it need not say it again
+		s.o.Registry.Carry(core.Read{Keys: svc.Keys})
+	}
 }
 
 // instance names an owner for ever: unique names begin anew with each life of the bus.

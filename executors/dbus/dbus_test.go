@@ -49,7 +49,34 @@ func signalsOf(t *testing.T, d *daemon, asks *godbus.Conn) string {
 	return names[i+1]
 }
 
-func up(r *rig, n int) core.ExecutorUp { return heard[core.ExecutorUp](r, n, nil) }
+// up waits until a service was found for the nth time, and what it has was read.
+func up(r *rig, n int) core.ExecutorUp {
+	r.t.Helper()
+	u := heard[core.ExecutorUp](r, n, nil)
+	for end := time.Now().Add(20 * time.Second); len(r.firsts()) < n; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatal("what the service has was not read")
+		}
+	}
+	return u
+}
+
+// TestWhatAServiceHasIsReadWhenItIsFound: it spoke of it before anybody listened, and need not do so again.
+func TestWhatAServiceHasIsReadWhenItIsFound(t *testing.T) {
+	d := startDaemon(t)
+	m := startMover(t, d)
+	r := newRig(t, d, 0)
+	up(r, 1)
+	m.host.Close()
+	heard[core.ExecutorDown](r, 1, nil)
+	startMover(t, d)
+	up(r, 2)
+	for _, c := range r.firsts() {
+		if len(c.Values) != 2 || c.Values[0].Value != "kitchen" || !c.Values[0].Available || c.Values[1].Available {
+			t.Errorf("it has %+v", c)
+		}
+	}
+}
 
 func move(task string) core.Dispatch {
 	return core.Dispatch{Task: core.TaskID(task), Service: "mover", Method: "setMoveTo", Params: core.Values{"position": "kitchen", "speed": 2.0, "slow": true,

@@ -82,6 +82,9 @@ type rig struct {
 	mu  sync.Mutex
 	got []core.Event
 	log text
+
+	fresh bool               // a service was found, and what it has is not read yet
+	first []core.ContextRead // what it had
 }
 
 func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
@@ -101,6 +104,15 @@ func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
 func (r *rig) sink(_ context.Context, ev core.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	switch ev := ev.(type) {
+	case core.ExecutorUp:
+		r.fresh = true
+	case core.ContextRead:
+		if r.fresh {
+			r.fresh, r.first = false, append(r.first, ev)
+			return nil
+		}
+	}
 	r.got = append(r.got, ev)
 	return nil
 }
@@ -109,6 +121,12 @@ func (r *rig) events() []core.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]core.Event(nil), r.got...)
+}
+
+func (r *rig) firsts() []core.ContextRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]core.ContextRead(nil), r.first...)
 }
 
 // heard waits for the nth event of a type for which ok holds, and returns it.

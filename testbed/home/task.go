@@ -246,19 +246,25 @@ var terminalEvents = []string{"movement.arrived", "movement.failed", "movement.s
 
 // Restart is what happens to the body when the robot's own service restarts: all that ran ends without a word; who asks for it
 // later hears of the failure. The memory of task ids stays. Forget makes it volatile.
-func (h *Home) Restart(now time.Duration, forget bool) {
+func (h *Home) Restart(now time.Duration, forget bool) { h.RestartOf(now, nil, forget) }
+
+// RestartOf is Restart for the service that has these methods; nil: all.
+func (h *Home) RestartOf(now time.Duration, methods []string, forget bool) {
 	h.to(now)
 	h.flush()
 	said := len(h.out)
+	of := func(t *task) bool { return methods == nil || slices.Contains(methods, t.method) }
 	for _, id := range slices.Sorted(maps.Keys(h.tasks)) {
-		h.abort(h.tasks[id], Failed, ReasonRestarted)
+		if of(h.tasks[id]) {
+			h.abort(h.tasks[id], Failed, ReasonRestarted)
+		}
 	}
 	h.out = slices.DeleteFunc(h.out, func(e Emission) bool {
 		said--
 		return said < 0 && e.Context == nil
 	})
 	if forget {
-		clear(h.tasks)
+		maps.DeleteFunc(h.tasks, func(_ string, t *task) bool { return of(t) })
 	}
 }
 

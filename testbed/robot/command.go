@@ -67,7 +67,7 @@ func vital(h *home.Home, now time.Duration, a []string) (bool, error) {
 
 // Commands is the usage of every command, one a line.
 func Commands() string {
-	lines := []string{"cut", "restart [forget]"}
+	lines := []string{"cut", "restart [SERVICE] [forget]"}
 	for _, c := range commands {
 		lines = append(lines, c.usage)
 	}
@@ -90,9 +90,24 @@ func (r *Robot) Command(line string) error {
 	case "cut":
 		r.Cut()
 	case "restart":
-		r.Restart(len(words) > 1 && words[1] == "forget")
+		return r.restart(words[1:])
 	default:
 		return r.carryOut(name, words[1:])
+	}
+	return nil
+}
+
+// restart restarts all, or one service on the bus.
+func (r *Robot) restart(words []string) error {
+	forget := len(words) > 0 && words[len(words)-1] == "forget"
+	if forget {
+		words = words[:len(words)-1]
+	}
+	switch {
+	case len(words) == 0:
+		r.Restart(forget)
+	case len(words) > 1 || !r.RestartPart(words[0], forget):
+		return fmt.Errorf("cannot restart %s: that is no service of this robot on a bus", strings.Join(words, " "))
 	}
 	return nil
 }

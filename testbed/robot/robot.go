@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"deviceagent/executors/dbus"
 	"deviceagent/executors/socket"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
@@ -32,7 +33,9 @@ const Service = "home"
 type Options struct {
 	Socket   string                                  // path of the agent's executor socket
 	Dial     func(context.Context) (net.Conn, error) // instead of Socket
-	Bus      string                                  // address of a D-Bus: the robot is a service there, instead of on the socket
+	Bus      string                                  // address of a D-Bus: the robot is several services there, instead of one on the socket
+	BusDial  dbus.Dial                               // instead of Bus
+	Services []string                                // on a bus: only these of [Services]; nil: all
 	Service  core.ServiceID                          // Service
 	Instance string                                  // a new UUID; a restart of the service adds ".2", ".3", …
 	Speed    float64                                 // simulated seconds a real second: 1
@@ -56,6 +59,8 @@ type Robot struct {
 	mu       sync.Mutex // guards what follows, and with it the order of answers and events
 	home     *home.Home
 	session  session
+	parts    []part                         // on a bus
+	asked    map[core.TaskID]core.ServiceID // on a bus: which service was asked for a task
 	late     []lateAnswer
 	restarts int
 	renew    context.CancelCauseFunc // ends the current registration in favour of a new instance
@@ -111,7 +116,12 @@ func New(opt Options) (*Robot, error) {
 	if len(opt.Plan.Rooms) == 0 {
 		opt.Plan = home.Flat()
 	}
-	r := &Robot{opt: opt, out: &lines{w: opt.Out}, start: time.Now(), wake: make(chan struct{}, 1)}
+	r := &Robot{opt: opt, out: &lines{w: opt.Out}, start: time.Now(), wake: make(chan struct{}, 1),
+		asked: map[core.TaskID]core.ServiceID{}}
+	var err error
+	if r.parts, err = served(opt.Services); err != nil {
+		return nil, err
+	}
 	if opt.LogPath != "" {
 		f, err := os.OpenFile(opt.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -135,6 +145,7 @@ func (r *Robot) noted(also func(home.Entry)) func(home.Entry) {
 			also(e)
 		}
 		r.out.entry(e)
+		r.pressed(e)
 	}
 }
 
@@ -169,7 +180,7 @@ func (r *Robot) serve(ctx context.Context) {
 		instance = fmt.Sprintf("%s.%d", instance, r.restarts+1)
 	}
 	r.mu.Unlock()
-	if r.opt.Bus != "" {
+	if r.opt.Bus != "" || r.opt.BusDial != nil {
 		r.onBus(ctx)
 		return
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/testbed/bus"
 	"deviceagent/testbed/home"
 )
 
@@ -105,7 +105,10 @@ func (r *Runner) playCut(t *testing.T, s *Scenario, c *cutter) (seen *Observatio
 		return nil, nil, err
 	}
 	defer remove()
-	synctest.Test(t, func(*testing.T) { seen, err = r.play(s, dir, c) })
+	err = r.inBubble(t, func(f *bus.Ferry) (err error) {
+		seen, err = r.play(s, dir, f, c)
+		return err
+	})
 	if err == nil {
 		replay = replayed(dir, r.cat)
 	}

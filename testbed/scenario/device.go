@@ -20,6 +20,7 @@ import (
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/store"
 	"deviceagent/taskmanager/storetest"
+	"deviceagent/testbed/bus"
 )
 
 // device is the robot's computer: it can lose its power, and starts again from what its disk holds.
@@ -30,8 +31,9 @@ type device struct {
 	broker func(context.Context) (net.Conn, error)
 	newID  func() string
 	log    zerolog.Logger
-	net    wires   // to the broker: what "link down" tears
-	cut    *cutter // cuts its power at a commit; nil: nobody does
+	ferry  *bus.Ferry // to the bus of the robot's services; nil: there is none
+	net    wires      // to the broker: what "link down" tears
+	cut    *cutter    // cuts its power at a commit; nil: nobody does
 
 	mu    sync.Mutex
 	door  *door // for executors; nil: nobody is at home
@@ -69,7 +71,7 @@ func (d *device) start(ctx context.Context) error {
 	l := &life{ended: make(chan error, 1)}
 	var disk *storetest.Failing
 	a, err := agent.New(ctx, agent.Options{Config: cfg, Catalog: d.cat, Clock: d.clock, Log: d.log, Executor: front, Read: newDoor(), Control: newDoor(),
-		NewID: d.newID, Dial: func(ctx context.Context) (net.Conn, error) {
+		Bus: d.bus(l), NewID: d.newID, Dial: func(ctx context.Context) (net.Conn, error) {
 			return l.wires.add(d.net.add(d.broker(ctx)))
 		}, WrapStore: func(s taskmanager.Store) taskmanager.Store {
 			disk = storetest.NewFailing(s)
@@ -91,6 +93,14 @@ func (d *device) start(ctx context.Context) error {
 	defer d.mu.Unlock()
 	d.door, d.agent, d.life, d.disk = front, a, l, disk
 	return nil
+}
+
+// bus is how the agent gets to the bus in one of its lives; nil: by its settings, and there is none.
+func (d *device) bus(l *life) func(context.Context) (net.Conn, error) {
+	if d.ferry == nil {
+		return nil
+	}
+	return func(ctx context.Context) (net.Conn, error) { return l.wires.add(d.ferry.Dial(ctx)) }
 }
 
 // inService makes the store of a robot that has been in service: a new one would have the body stopped once.

@@ -125,10 +125,11 @@ func show(v any) string {
 const promptly = 100 * time.Millisecond
 
 // robotFacts is the robot's log. A dispatch shows how long after the line before it came, to a tenth of a second; so does a stop
-// that did not follow promptly from what was done.
-func robotFacts(log []home.Entry, start time.Duration, done []time.Duration) (out []Fact) {
+// that did not follow promptly from what was done. side has the lines whose order within one instant counts where there is any; nil: each
+// order is as the robot saw it.
+func robotFacts(log []home.Entry, start time.Duration, done []time.Duration, side []Line) (out []Fact) {
+	var lines []logLine
 	methods := map[string]string{}
-	last := start.Milliseconds()
 	for _, e := range log {
 		if e.Kind == home.KindInvoke {
 			methods[e.TaskID] = e.Method
@@ -140,19 +141,59 @@ func robotFacts(log []home.Entry, start time.Duration, done []time.Duration) (ou
 		if !ours {
 			continue
 		}
-		f := tell(e)
 		prompt := func(at time.Duration) bool {
 			after := time.Duration(e.TMS)*time.Millisecond - at
 			return after >= 0 && after <= promptly
 		}
-		if e.Kind == home.KindInvoke || e.Kind == home.KindCancel && !slices.ContainsFunc(done, prompt) {
-			f.Text += " +" + (time.Duration(e.TMS-last) * time.Millisecond).Round(100*time.Millisecond).String()
-		}
-		last = e.TMS
+		f := tell(e)
 		f.Text = plain(f.Text)
-		out = append(out, f)
+		lines = append(lines, logLine{f, e.TMS, e.Kind == home.KindInvoke || e.Kind == home.KindCancel && !slices.ContainsFunc(done, prompt), 0})
+	}
+	last := start.Milliseconds()
+	for _, l := range sideBySide(lines, side) {
+		if l.since {
+			l.fact.Text = plain(l.fact.Text + " +" + (time.Duration(l.at-last) * time.Millisecond).Round(100*time.Millisecond).String())
+		}
+		last = l.at
+		out = append(out, l.fact)
 	}
 	return out
+}
+
+// logLine is one line of the robot's log, before it is told how long it came after the one before.
+type logLine struct {
+	fact  Fact
+	at    int64 // ms
+	since bool  // it is told
+	place int   // in the file, by which lines of one instant are put in order
+}
+
+// sideBySide puts lines of one instant into the order of the file. Calls to two services on a bus, or two calls to one, travel side by
+// side: who of them comes first within one millisecond is nobody's promise. Lines of different instants keep their order, and what the
+// file does not have stays behind what it has.
+func sideBySide(lines []logLine, file []Line) []logLine {
+	if file == nil {
+		return lines
+	}
+	used := make([]bool, len(file))
+	place := func(l logLine) int {
+		for i, want := range file {
+			text, _, _ := strings.Cut(want.Text, " +")
+			if !used[i] && want.Kind == l.fact.Kind && text == l.fact.Text {
+				used[i] = true
+				return i
+			}
+		}
+		return len(file)
+	}
+	for from, to := 0, 0; from < len(lines); from = to {
+		for to < len(lines) && lines[to].at == lines[from].at {
+			lines[to].place = place(lines[to])
+			to++
+		}
+		slices.SortStableFunc(lines[from:to], func(a, b logLine) int { return a.place - b.place })
+	}
+	return lines
 }
 
 // Format writes what was seen as the block "then" of a file would say it.

@@ -16,6 +16,7 @@ import (
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/broker"
+	"deviceagent/testbed/bus"
 	"deviceagent/testbed/home"
 	"deviceagent/testbed/robot"
 )
@@ -29,7 +30,8 @@ type house struct {
 	witness  *broker.Recorder
 	cloud    *cloud
 	device   *device
-	cut      *cutter // of the device
+	ferry    *bus.Ferry // to the bus where the robot's services are; nil: it is on the socket
+	cut      *cutter    // of the device
 	robot    *robot.Robot
 	log      *robotLog
 	gone     chan error // the robot's end
@@ -56,7 +58,7 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, side("cloud")); err != nil {
 		return err
 	}
-	h.device = &device{cut: h.cut, dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
+	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
 	if err = h.device.start(context.Background()); err != nil {
 		return err
 	}
@@ -71,9 +73,12 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 
 func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {
 	h.born = time.Now()
-	h.robot, err = robot.New(robot.Options{Dial: h.device.dial, Instance: "home-1", Out: narrate, Lost: func(error, time.Duration) {},
-		Home: home.Options{Start: s.Start, Faults: s.Home, Log: h.log.add}})
-	if err != nil {
+	opt := robot.Options{Dial: h.device.dial, Instance: "home-1", Out: narrate, Lost: func(error, time.Duration) {},
+		Home: home.Options{Start: s.Start, Faults: s.Home, Log: h.log.add}}
+	if h.ferry != nil {
+		opt.BusDial = h.ferry.Dial
+	}
+	if h.robot, err = robot.New(opt); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())

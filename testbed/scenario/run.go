@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"io"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"deviceagent/bridge/catalogfile"
-	defaults "deviceagent/packaging/catalog"
 	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/testbed/bus"
 )
 
 // Result is one run of one scenario.
@@ -60,19 +59,23 @@ func lastSpace(s string) int {
 
 // Runner runs scenarios over one catalog.
 type Runner struct {
+	way     Way
 	cat     *catalog.Catalog
 	words   catalogfile.Planner
 	Narrate io.Writer      // what the robot does, for people; nil: nothing
 	Log     zerolog.Logger // of agent and planner
 }
 
-// NewRunner reads the catalog that the package installs.
-func NewRunner() (*Runner, error) {
-	cat, words, err := catalogfile.Load(defaults.Files)
+// NewRunner reads the catalog that the package installs, bound to the robot on the executor socket.
+func NewRunner() (*Runner, error) { return NewRunnerOver(Socket) }
+
+// NewRunnerOver reads the catalog that the package installs, bound to the robot on another way.
+func NewRunnerOver(w Way) (*Runner, error) {
+	cat, words, err := catalogOver(w)
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{cat: cat, words: words, Log: zerolog.Nop()}, nil
+	return &Runner{way: w, cat: cat, words: words, Log: zerolog.Nop()}, nil
 }
 
 // Catalog is what the scenarios are run over.
@@ -88,7 +91,10 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 		return res
 	}
 	defer remove()
-	synctest.Test(t, func(*testing.T) { res.Seen, res.Err = r.play(s, dir, nil) })
+	res.Err = r.inBubble(t, func(f *bus.Ferry) (err error) {
+		res.Seen, err = r.play(s, dir, f, nil)
+		return err
+	})
 	res.Real = time.Since(began)
 	if res.Err == nil {
 		res.Err = replayed(dir, r.cat)
@@ -99,8 +105,8 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 	return res
 }
 
-func (r *Runner) play(s *Scenario, dir string, cut *cutter) (seen *Observation, err error) {
-	h := &house{cat: r.cat, cut: cut}
+func (r *Runner) play(s *Scenario, dir string, ferry *bus.Ferry, cut *cutter) (seen *Observation, err error) {
+	h := &house{cat: r.cat, ferry: ferry, cut: cut}
 	defer func() {
 		if cerr := h.close(); err == nil {
 			err = cerr

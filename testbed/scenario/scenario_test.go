@@ -23,23 +23,27 @@ func TestScenarios(t *testing.T) {
 	}
 	r := runner(t)
 	for _, s := range all {
-		t.Run(s.ID, func(t *testing.T) {
-			res := r.Run(t, s)
-			t.Log(res)
-			if res.Err != nil {
-				t.Fatal(res.Err)
-			}
-			for _, m := range res.Failures {
-				t.Error(m.In(s.Path))
-			}
-			if t.Failed() {
-				return
-			}
-			for _, flip := range scenario.Mutate(s, res.Seen) {
-				if !flip.Caught {
-					t.Errorf("%s:%d: nobody noticed: %s", s.Path, flip.Line, flip.What)
-				}
-			}
-		})
+		t.Run(s.ID, func(t *testing.T) { holds(t, r, s) })
+	}
+}
+
+// holds plays a scenario and flips all of it.
+func holds(t *testing.T, r *scenario.Runner, s *scenario.Scenario) {
+	t.Helper()
+	res := r.Run(t, s)
+	t.Log(res)
+	if res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	for _, m := range res.Failures {
+		t.Error(m.In(s.Path))
+	}
+	if t.Failed() {
+		return
+	}
+	for _, flip := range scenario.Mutate(s, res.Seen) {
+		if !flip.Caught {
+			t.Errorf("%s:%d: nobody noticed: %s", s.Path, flip.Line, flip.What)
+		}
 	}
 }

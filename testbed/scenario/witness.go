@@ -64,7 +64,11 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	msgs, wrong := h.messages()
 	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start), log: log}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
-	add(robotFacts(log, h.start.Sub(h.born), h.done))
+	var side []Line
+	if h.ferry != nil {
+		side = s.Expect
+	}
+	add(robotFacts(log, h.start.Sub(h.born), h.done, side))
 	add(h.acks(msgs))
 	add(h.questions(msgs))
 	results, cost := h.results(msgs)

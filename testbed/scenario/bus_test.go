@@ -1,0 +1,68 @@
+package scenario_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"deviceagent/testbed/scenario"
+)
+
+// overTheBus are the scenarios that are played on a real bus too, each with all its variants. Source: docs/scenarios.md, over a bus.
+var overTheBus = []string{"S01", "S02", "S04", "S18", "S27", "S35"}
+
+// chosen loads the files of the families.
+func chosen(t *testing.T, families []string) (out []*scenario.Scenario) {
+	t.Helper()
+	all, err := scenario.LoadDir("../scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		n := len(out)
+		for _, s := range all {
+			if id, _, _ := strings.Cut(s.ID, "-"); id == family {
+				out = append(out, s)
+			}
+		}
+		if len(out) == n {
+			t.Fatalf("no scenario %s", family)
+		}
+	}
+	return out
+}
+
+// TestScenariosOverTheBus: the same files, the same expectations, and the robot as services on a real dbus-daemon. Each flip of an
+// expectation, or of a fact, is noticed there too.
+func TestScenariosOverTheBus(t *testing.T) {
+	r, err := scenario.NewRunnerOver(scenario.DBus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range chosen(t, overTheBus) {
+		t.Run(s.ID, func(t *testing.T) { holds(t, r, s) })
+	}
+}
+
+// TestARobotThatLiesIsFoundOutOverTheBus: the same scenario with a robot that breaks its word does not hold, whatever way its words take.
+func TestARobotThatLiesIsFoundOutOverTheBus(t *testing.T) {
+	r, err := scenario.NewRunnerOver(scenario.DBus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for family, fault := range map[string]string{
+		"S01": "setMoveTo:lie_done", "S02": "startBasicAirClear:drop_event=cleaning.completed", "S04": "startVitalSign:hang", "S18": "setMoveTo:ignore_cancel",
+		"S27-restart": "setMoveTo:fail_after=1s", "S35": "drop_event=pui.cancelled",
+	} {
+		t.Run(family, func(t *testing.T) {
+			all := chosen(t, []string{strings.Split(family, "-")[0]})
+			s := all[slices.IndexFunc(all, func(s *scenario.Scenario) bool { return s.ID == family })]
+			if err := s.Home.Add(fault); err != nil {
+				t.Fatal(err)
+			}
+			if res := r.Run(t, s); res.Passed() {
+				t.Errorf("it holds with %s", fault)
+			}
+		})
+	}
+}
