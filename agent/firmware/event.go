@@ -157,7 +157,7 @@ func observedOf(event string, fields map[string]godbus.Variant, g ground) (core.
 		if !ok {
 			continue
 		}
-		if err := v.Store(f.to); err != nil || len(*f.to) > 128 {
+		if *f.to, ok = v.Value().(string); !ok || len(*f.to) > 128 { // the library would make text of a number
 			return ev, fmt.Errorf("%s: must be text of at most 128 bytes", f.name)
 		}
 		delete(fields, f.name)

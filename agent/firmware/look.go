@@ -57,6 +57,9 @@ func snapshotOf(s *core.State, now core.Now) snapshot {
 		for i := range wf.Attempts {
 			snap.cut(wf, &wf.Attempts[i], now)
 		}
+		for i := range wf.Steps {
+			snap.unproven(wf, i, now)
+		}
 		for _, e := range wf.Escalations {
 			if e.State == core.EscOpen {
 				snap.questions[string(e.ID)] = questionOf(wf, e, now)
@@ -85,12 +88,24 @@ func (snap *snapshot) cut(wf *core.Workflow, a *core.Attempt, now core.Now) {
 	case a.Pausing == core.PauseConfirmed:
 		code, what = "paused", "is paused and would not go on"
 	case st.State == core.Verifying && st.Task == a.Task:
-		code, what = "verifying", "waits for its evidence"
+		return // see unproven
 	case spec.TimeoutMS == 0:
 		code, what = "human_paced", "waits for a person"
 	case spec.MovesBody:
 		code, what = "moving", "moves the body"
 	}
+	snap.against(wf, a.Step, code, what, now)
+}
+
+// unproven notes a step that is done by its executor's word: what would prove it may be said only once.
+func (snap *snapshot) unproven(wf *core.Workflow, i int, now core.Now) {
+	if wf.Steps[i].State == core.Verifying && wf.Plan.Steps[i].Method != "" {
+		snap.against(wf, i, "verifying", "waits for its evidence", now)
+	}
+}
+
+func (snap *snapshot) against(wf *core.Workflow, i int, code, what string, now core.Now) {
+	spec, st := &wf.Plan.Steps[i], &wf.Steps[i]
 	snap.inHand = append(snap.inHand, reason{code, fmt.Sprintf("%s of %s/%s %s", spec.Method, wf.Plan.Workflow, st.ID, what)})
 	if st.Due != 0 && !st.State.Terminal() {
 		snap.leftMS = max(snap.leftMS, int64(st.Due-now.Boot))

@@ -1,0 +1,241 @@
+package firmware
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"deviceagent/taskmanager/core"
+)
+
+// mayRestart asks, and gives the codes of what is against it.
+func (g *guest) mayRestart() (may bool, codes []string, text string, retryMS uint64) {
+	g.t.Helper()
+	var reasons []reason
+	if fail := g.asks("MayRestart", nil, &may, &reasons, &retryMS); fail != "" {
+		g.t.Fatal(fail)
+	}
+	for _, r := range reasons {
+		codes = append(codes, r.Code)
+	}
+	if may != (len(codes) == 0) || may != (retryMS == 0) {
+		g.t.Errorf("may %v, reasons %v, again in %d ms", may, reasons, retryMS)
+	}
+	return may, codes, fmt.Sprint(reasons), retryMS
+}
+
+// settled waits until the time to settle is over and nothing is against a restart.
+func (g *guest) settled() {
+	g.t.Helper()
+	eventually(g.t, "a restart being allowed", func() bool { may, _, _, _ := g.mayRestart(); return may })
+}
+
+// watching waits until a change of RestartAllowed is signalled: the time to settle ends a little earlier than that is told.
+func (g *guest) watching() {
+	g.t.Helper()
+	g.settled()
+	eventually(g.t, "the signal of RestartAllowed", func() bool {
+		lease, fail := g.busy("to be seen", 60)
+		if fail != "" {
+			g.t.Fatal(fail)
+		}
+		time.Sleep(2 * calm)
+		g.asks("Done", args(lease))
+		return slices.ContainsFunc(g.heard(), func(s string) bool { return strings.Contains(s, "RestartAllowed:false] ") })
+	})
+	eventually(g.t, "the signal of its end", func() bool {
+		all := slices.DeleteFunc(g.heard(), func(s string) bool { return !strings.Contains(s, "RestartAllowed:") })
+		return strings.Contains(all[len(all)-1], "RestartAllowed:true")
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got = nil
+}
+
+func (g *guest) busy(why string, seconds uint32) (lease, fail string) {
+	g.t.Helper()
+	fail = g.asks("Busy", args(why, seconds), &lease)
+	return lease, fail
+}
+
+// A lock left by a dead owner kept a robot from its update for ever. Here "busy" has an owner, a reason and an end, and dies with its owner.
+func TestH1_BusyEndsWithItsOwner(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	updater, flasher := r.join(), enter(t, r.d)
+	updater.listen()
+	updater.watching()
+	lease, fail := flasher.busy("writes the motor controller", 3600)
+	if fail != "" || lease == "" {
+		t.Fatalf("%q %q", lease, fail)
+	}
+	may, codes, text, retry := updater.mayRestart()
+	if may || !slices.Equal(codes, []string{"busy"}) || !strings.Contains(text, "writes the motor controller") || !strings.Contains(text, flasher.conn.Names()[0]) || !strings.Contains(text, "1h0m0s") {
+		t.Fatalf("may %v, %s", may, text)
+	}
+	if retry < minRetryMS || retry > maxRetryMS {
+		t.Errorf("again in %d ms", retry)
+	}
+	updater.hears("PropertiesChanged[" + Interface + " map[RestartAllowed:false]")
+	if fail := updater.asks("Done", args(lease)); fail != errorNoLease {
+		t.Errorf("somebody else ends the lease: %q", fail)
+	}
+	flasher.conn.Close() // as a crash does
+	updater.settled()
+	updater.hears("PropertiesChanged[" + Interface + " map[RestartAllowed:true]")
+	eventually(t, "the line of the log", func() bool { return strings.Contains(r.log.String(), "lease ended with its owner") })
+}
+
+func TestALeaseEndsWithItsTimeAndByItsOwner(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.listen()
+	g.watching()
+	if _, fail := g.busy("short", 1); fail != "" {
+		t.Fatal(fail)
+	}
+	g.hears("PropertiesChanged[" + Interface + " map[RestartAllowed:false]")
+	g.settled() // by time alone
+	a, _ := g.busy("a", 100)
+	again, _ := g.busy("a", 200)
+	b, _ := g.busy("b", 300)
+	if a == "" || a != again || a == b {
+		t.Errorf("leases %q, %q, %q: the same reason lengthens, another one is another lease", a, again, b)
+	}
+	if _, _, text, _ := g.mayRestart(); !strings.Contains(text, "3m20s") || !strings.Contains(text, "5m0s") {
+		t.Errorf("both stand: %s", text)
+	}
+	for _, id := range []string{a, b} {
+		if fail := g.asks("Done", args(id)); fail != "" {
+			t.Errorf("%s: %s", id, fail)
+		}
+		if fail := g.asks("Done", args(id)); fail != errorNoLease {
+			t.Errorf("%s, ended twice: %s", id, fail)
+		}
+	}
+	g.settled()
+}
+
+func TestLeasesAreBounded(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	for _, bad := range []struct {
+		why     string
+		seconds uint32
+	}{{"", 1}, {strings.Repeat("x", maxText+1), 1}, {"x", 0}, {"x", 3601}, {"x", 1 << 31}} {
+		if _, fail := g.busy(bad.why, bad.seconds); fail != busError+"InvalidArgs" {
+			t.Errorf("%.10q for %d s: %q", bad.why, bad.seconds, fail)
+		}
+	}
+	for i := range perOwner {
+		if _, fail := g.busy(fmt.Sprint(i), 60); fail != "" {
+			t.Fatal(fail)
+		}
+	}
+	if _, fail := g.busy("one more", 60); fail != busError+"LimitsExceeded" {
+		t.Errorf("one more than an owner may have: %q", fail)
+	}
+	l := newLeases()
+	for i := range maxLeases {
+		if _, err := l.take(caller{name: fmt.Sprint(i)}, "x", time.Minute, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.take(caller{name: "one more"}, "x", time.Minute, time.Now()); err == nil {
+		t.Error("one more than all may have")
+	}
+}
+
+// What the robot does is named, and nothing else keeps it from being restarted: a plan survives that.
+func TestMayRestartSaysWhatARestartWouldCutOff(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.settled()
+	at := func(want string) {
+		t.Helper()
+		may, codes, text, _ := g.mayRestart()
+		if want == "" && !may || want != "" && !slices.Equal(codes, []string{want}) {
+			t.Errorf("want %q, got %s", want, text)
+		}
+	}
+	var ok bool
+	var id, code string
+	var faults []fault
+	if fail := g.asks("Submit", args(movePlan), &ok, &id, &code, &faults); fail != "" || !ok {
+		t.Fatal(fail, code, faults)
+	}
+	at("outcome_unknown") // the call is out, not answered
+	r.home.does(func() { r.home.Do(core.TaskAnswered{Task: r.home.Last(), Accepted: true, Instance: "run-1"}) })
+	at("moving")
+	first := r.home.Last()
+	r.home.does(func() { r.home.Do(core.TaskEnded{Task: first, Outcome: core.OutcomeDone}) })
+	at("verifying")
+	r.home.does(func() {
+		r.home.Event("movement.arrived", first, core.Values{"room_id": "living_room"})
+		r.home.Settle("movement.location", "living_room")
+	})
+	r.home.does(func() { r.home.Do(core.TaskAnswered{Task: r.home.Last(), Accepted: true, Instance: "run-1"}) })
+	at("running") // the cleaner
+	r.home.does(func() { r.home.Do(core.ExecutorDown{Service: "home", Reason: "name_lost"}) })
+	at("outcome_unknown")
+	var stopping []string
+	if fail := g.asks("Cancel", args("workflow", "wf_1", "test"), &ok, &id, &code, &stopping); fail != "" || !ok {
+		t.Fatal(fail, code)
+	}
+	at("stopping")
+	if _, _, text, _ := g.mayRestart(); !strings.Contains(text, "wf_1/step_2") || !strings.Contains(text, "startBasicAirClear") {
+		t.Errorf("the task is not named: %s", text)
+	}
+}
+
+// A plan that waits for its moment does not keep a robot from being restarted.
+func TestAWaitingPlanDoesNotHinderARestart(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.holds("Hold", "operator", "test")
+	var ok bool
+	var id, code string
+	var faults []fault
+	if fail := g.asks("Submit", args(movePlan), &ok, &id, &code, &faults); fail != "" || !ok {
+		t.Fatal(fail, code, faults)
+	}
+	g.settled()
+	if n := g.property("OpenWorkflows"); n != uint32(1) {
+		t.Errorf("%v workflows are open", n)
+	}
+}
+
+// Who had a lease when the agent went may have to take it anew: until then nobody is told yes.
+func TestNoRestartBeforeLeasesCanBeTakenAnew(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), func(o *Options) { o.Settle = time.Hour })
+	g := r.join()
+	if may, codes, text, _ := g.mayRestart(); may || !slices.Equal(codes, []string{"settling"}) {
+		t.Errorf("just after the start: %s", text)
+	}
+	if g.property("RestartAllowed") != false {
+		t.Error("the property says otherwise")
+	}
+	r.home.does(func() { r.home.mu.Lock(); r.home.ready = false; r.home.mu.Unlock() })
+	if _, codes, text, _ := g.mayRestart(); !slices.Contains(codes, "starting") {
+		t.Errorf("while the agent starts: %s", text)
+	}
+}
+
+// An owner that went before its lease was written down has none.
+func TestALeaseOfOneWhoHasGone(t *testing.T) {
+	l := newLeases()
+	now := time.Now()
+	if _, err := l.take(caller{name: ":1.1"}, "x", time.Minute, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.gone(":1.2"); len(got) != 0 {
+		t.Errorf("another one's end took %v", got)
+	}
+	if got := l.gone(":1.1"); len(got) != 1 {
+		t.Errorf("its owner's end took %v", got)
+	}
+	if got, _ := l.standing(now); len(got) != 0 {
+		t.Errorf("%v stand", got)
+	}
+}
