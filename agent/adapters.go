@@ -102,11 +102,6 @@ func (d downlink) Status() wire.Status {
 			}
 		}
 		st.OpenCount = int64(len(s.Open()))
-		for _, h := range s.Holders() {
-			if len(st.Holders) < maxListed {
-				st.Holders = append(st.Holders, h.ID())
-			}
-		}
 		for _, id := range s.Open() {
 			if len(st.OpenWorkflows) < maxListed {
 				wf := s.Workflows[id]

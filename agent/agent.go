@@ -83,7 +83,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 		return nil
 	}
 	return cloudlink.New(cloudlink.Options{
-		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b), Dial: a.o.Dial,
+		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b, a.component("cloudlink")), Dial: a.o.Dial,
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
 		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
 		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,

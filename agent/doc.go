@@ -80,8 +80,8 @@ type clockOf struct{ Clock }
 func (c clockOf) NewTimer() taskmanager.Timer { return c.Clock.NewTimer() }
 
 // tlsOf reads the certificates of the settings for each new connection, so that a rotation needs no restart.
-func tlsOf(b config.Broker) cloudlink.TLSFunc {
-	return tlsFiles{b.CAFile, b.CertFile, b.KeyFile}.config
+func tlsOf(b config.Broker, log zerolog.Logger) cloudlink.TLSFunc {
+	return (&identity{ca: b.CAFile, cert: b.CertFile, key: b.KeyFile, now: tlsTime(), log: log}).config
 }
 
 // stopTime bounds the stop of one part. Source: systemd's TimeoutStopSec of the unit is 15 s for all of them.

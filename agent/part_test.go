@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sys/unix"
 
 	"deviceagent/agent/config"
@@ -137,7 +138,7 @@ func TestF48_CertificatesAreNotJudgedIn1970(t *testing.T) {
 	if _, err := cert.Verify(opts); err != nil {
 		t.Errorf("a good certificate on a robot whose clock is at 1970: %v", err)
 	}
-	c, err := tlsOf(config.Broker{})()
+	c, err := tlsOf(config.Broker{}, zerolog.Nop())()
 	if err != nil || c.Time == nil {
 		t.Fatalf("without files the system's roots are used, by the same time: %v, %v", c, err)
 	}

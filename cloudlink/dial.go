@@ -1,12 +1,15 @@
 package cloudlink
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
@@ -55,12 +58,16 @@ func secured(ctx context.Context, conn net.Conn, host string, config TLSFunc) (n
 		}
 		cfg = got.Clone()
 	}
-	if cfg.ServerName == "" {
-		cfg.ServerName = host
+	cfg.ServerName = cmp.Or(cfg.ServerName, host)
+	if cfg.Time == nil {
+		cfg.Time = time.Now
 	}
 	client := tls.Client(conn, cfg)
 	if err := client.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
+		if early(err, cfg.Time) {
+			return nil, &fault{ReasonClock, err}
+		}
 		return nil, err
 	}
 	return client, nil
@@ -72,7 +79,7 @@ var connackReasons = map[byte]Reason{
 	packets.ErrRefusedNotAuthorised:         ReasonNotAuthorised,
 }
 
-// dialReason names a failure before CONNACK.
+// dialReason names a failure before CONNACK. A TLS answer that is none comes from something that is no broker, as a captive portal is.
 func dialReason(err error) Reason {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f.reason
@@ -83,5 +90,24 @@ func dialReason(err error) Reason {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return ReasonCertificate
 	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return ReasonHandshake
+	}
+	if alerted(err) {
+		return ReasonOwn
+	}
 	return ReasonDial
+}
+
+// alerted says that the peer ended TLS by an alert. After what we know of the peer by then it is our certificate that it does not like;
+// in TLS 1.3 it says so only after the handshake, in place of the CONNACK.
+func alerted(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "remote error"
+}
+
+// early says that a certificate is not valid yet by the time it is judged by: then the clock is wrong rather than the certificate.
+func early(err error, now func() time.Time) bool {
+	bad, ok := errors.AsType[x509.CertificateInvalidError](err)
+	return ok && bad.Reason == x509.Expired && now().Before(bad.Cert.NotBefore)
 }

@@ -2,6 +2,7 @@ package cloudlink
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -66,11 +67,20 @@ func newIDs() func() string {
 // mosquitto is a real broker on a free loopback port.
 type mosquitto struct {
 	path, conf, addr string
+	tls              *tls.Config // of clients; nil: plain TCP
 	cmd              *exec.Cmd
 	ended            chan struct{}
 }
 
 func startMosquitto(t *testing.T) *mosquitto {
+	t.Helper()
+	return startMosquittoWith(t, func(port string) string {
+		return "listener " + port + " 127.0.0.1\nallow_anonymous true\npersistence false\n"
+	})
+}
+
+// startMosquittoWith starts one with a configuration for its port.
+func startMosquittoWith(t *testing.T, conf func(port string) string) *mosquitto {
 	t.Helper()
 	path, err := exec.LookPath("mosquitto")
 	if err != nil {
@@ -86,8 +96,7 @@ func startMosquitto(t *testing.T) *mosquitto {
 	m := &mosquitto{path: path, addr: probe.Addr().String(), conf: filepath.Join(t.TempDir(), "mosquitto.conf")}
 	_ = probe.Close()
 	_, port, _ := net.SplitHostPort(m.addr)
-	conf := "listener " + port + " 127.0.0.1\nallow_anonymous true\npersistence false\n"
-	if err := os.WriteFile(m.conf, []byte(conf), 0o644); err != nil {
+	if err := os.WriteFile(m.conf, []byte(conf(port)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	m.start(t)
@@ -131,12 +140,23 @@ func (m *mosquitto) waitFor(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// client connects one more client, by TLS if there is a configuration for it.
+func (m *mosquitto) client(t *testing.T, id string, conf *tls.Config) mqtt.Client {
+	t.Helper()
+	scheme := "tcp://"
+	if conf != nil {
+		scheme = "ssl://"
+	}
+	c := mqtt.NewClient(mqtt.NewClientOptions().AddBroker(scheme + m.addr).SetClientID(id).SetTLSConfig(conf).SetAutoReconnect(false).SetProtocolVersion(4))
+	waitToken(t, c.Connect())
+	return c
+}
+
 // planner receipts everything that comes up.
 func (m *mosquitto) planner(t *testing.T) mqtt.Client {
 	t.Helper()
 	receipts := make(chan wire.Receipt, 100)
-	c := mqtt.NewClient(mqtt.NewClientOptions().AddBroker("tcp://" + m.addr).SetClientID("planner").SetAutoReconnect(false).SetProtocolVersion(4))
-	waitToken(t, c.Connect())
+	c := m.client(t, "planner", m.tls)
 	waitToken(t, c.Subscribe(prefix+"up/+", 1, func(_ mqtt.Client, msg mqtt.Message) {
 		r := wire.Receipt{Refs: []string{string(msg.Payload())}}
 		if strings.HasSuffix(msg.Topic(), "/status") {

@@ -121,8 +121,12 @@ func (s *session) connectFault(code byte, err error) *fault {
 	if s.guard == nil {
 		return &fault{dialReason(err), err}
 	}
-	if f := s.guard.why(); f != nil && f.reason == ReasonOversize {
+	switch f := s.guard.why(); {
+	case f == nil:
+	case f.reason == ReasonOversize:
 		return f
+	case alerted(f.err):
+		return &fault{ReasonOwn, f.err}
 	}
 	return &fault{ReasonHandshake, err}
 }

@@ -20,8 +20,10 @@ const (
 	ReasonStarting      Reason = "starting"
 	ReasonDial          Reason = "dial_failed"
 	ReasonDNS           Reason = "name_not_found"
-	ReasonCertificate   Reason = "certificate_refused"
-	ReasonHandshake     Reason = "no_mqtt_handshake" // no CONNACK: not a broker, a captive portal, or hung
+	ReasonCertificate   Reason = "certificate_refused"     // the broker's, by us
+	ReasonOwn           Reason = "own_certificate_refused" // ours, by the broker
+	ReasonClock         Reason = "clock_untrusted"         // the broker's certificate is not valid yet by this robot's clock
+	ReasonHandshake     Reason = "no_mqtt_handshake"       // no CONNACK: not a broker, a captive portal, or hung
 	ReasonNotAuthorised Reason = "not_authorised"
 	ReasonRefused       Reason = "refused_by_broker" // any other CONNACK code
 	ReasonCredentials   Reason = "credentials_unreadable"
