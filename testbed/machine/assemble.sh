@@ -16,7 +16,6 @@ assemble() {
   cp "$here/jobs/lib.sh" "$to/"
   cp -r "$here/jobs" "$to/"
   cp -r "$here/files/." "$to/files/"
-  mkdir -p "$to/files/catalog" && cp -r "$top"/packaging/catalog/*.json "$top/packaging/catalog/schema" "$to/files/catalog/"
   cp "$top/bin/$arch/"* "$to/bin/"
   "$here/debs.sh" "$arch" "$to/debs"
   [ -z "${MORE:-}" ] || cp -r "$MORE/." "$to/more/"

@@ -18,10 +18,9 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 else
   for h in /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do [ -d $h ] && groups+=("$h/$name"); done
 fi
-pid= tail=
+pid=
 clean() {
   trap - EXIT
-  [ -z "$tail" ] || kill "$tail" 2>/dev/null || true
   if [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; then
     kill "$pid" 2>/dev/null || true # SIGTERM: nspawn ends the container
     for ((i = 0; i < 50; i++)); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
@@ -48,8 +47,5 @@ rm -f "$job/log"
     --volatile=overlay --directory="$root" --bind="$job:/job" --console=pipe --boot
 ) </dev/null >"$job/console" 2>&1 &
 pid=$!
-follow "$job/log" &
-tail=$!
-for ((i = 0; i < limit * 10; i++)); do kill -0 $pid 2>/dev/null || break; sleep 0.1; done
-if kill -0 $pid 2>/dev/null; then echo "FAILED the machine had not ended after $limit s"; fi
+follow $pid "$limit" "$job/log" || true
 ended "$job/log" "$job/console"

@@ -13,8 +13,8 @@ same 'restarts of the service' "$(show deviceagent NRestarts)" 0
 
 step 'a robot on the system bus, whose policy lets the agent alone call it'
 start_robot
-until_holds 30 executor_ready
-if setpriv --reuid=nobody --regid=nogroup --clear-groups busctl --timeout=5 introspect org.deviceagent.testbed.Home /org/deviceagent/testbed/Home >$tmp/stranger 2>&1; then
+until_holds 30 executors_ready
+if setpriv --reuid=nobody --regid=nogroup --clear-groups busctl --timeout=5 introspect org.deviceagent.testbed.Mover /org/deviceagent/testbed/Mover >$tmp/stranger 2>&1; then
   fail 'a stranger may call the robot'
 fi
 grep -qiE 'denied|rejected' $tmp/stranger || fail "a stranger is turned away for another reason: $(cat $tmp/stranger)"

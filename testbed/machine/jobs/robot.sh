@@ -8,32 +8,22 @@ settings_first() {
   mkdir -p /etc/deviceagent/conf.d
   cp /job/files/agent.toml /etc/deviceagent/conf.d/50-machine.toml
   chmod 0644 /etc/deviceagent/conf.d/50-machine.toml
-  bind_catalog /job/files/catalog
-}
-
-# bind_catalog FROM: the catalog in FROM with every operation on the bus, in /etc/deviceagent/catalog.
-bind_catalog() {
-  mkdir -p /etc/deviceagent/catalog
-  cp -r "$1/." /etc/deviceagent/catalog/
-  jq --argjson keys "$(jq '.context | keys' "$1/context.json")" '.operations[].executor =
-    {kind: "dbus", name: "home", dbus: {service: "org.deviceagent.testbed.Home", path: "/org/deviceagent/testbed/Home", keys: $keys}}' \
-    "$1/operations.json" >/etc/deviceagent/catalog/operations.json
+  /job/bin/testbed robot --write-catalog /etc/deviceagent/catalog
 }
 
 # start_robot: after the packages, as its policy names the agent's user.
 start_robot() {
   cp /job/files/testbed-robot.sysusers /usr/lib/sysusers.d/testbed-robot.conf
   systemd-sysusers testbed-robot.conf
-  cp /job/files/org.deviceagent.testbed.Home.conf /usr/share/dbus-1/system.d/
+  cp /job/files/org.deviceagent.testbed.conf /usr/share/dbus-1/system.d/
   cp /job/files/testbed-robot.service /etc/systemd/system/
   systemctl daemon-reload
   busctl call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
   systemctl enable --now testbed-robot.service
-  until_holds 20 busctl status org.deviceagent.testbed.Home
 }
 
 # robot_did KIND: the rooms of these entries of the robot's own log, in order.
 robot_did() { jq -rs --arg kind "$1" '[.[] | select(.kind == $kind) | .room] | join(" ")' "$robot_log"; }
 
-# executor_ready: the agent sees the robot's service.
-executor_ready() { deviceagentctl executors -o json | jq -e '.data | tostring | test("ready")' >/dev/null; }
+# executors_ready: the agent has found all of the robot's services.
+executors_ready() { deviceagentctl executors -o json | jq -e '.data.executors | length > 0 and all(.ready)'; }
