@@ -283,6 +283,8 @@ var kinds = map[core.EventKind]func([]byte) (core.Event, error){
 	core.KindRefused:         decodeAs[core.Refused],
 	core.KindAudited:         decodeAs[core.Audited],
 	core.KindSetAside:        decodeAs[core.SetAside],
+
+	core.KindRestartAnnounced: decodeAs[core.RestartAnnounced],
 }
 
 func decodeAs[T core.Event](b []byte) (core.Event, error) {

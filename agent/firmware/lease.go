@@ -32,6 +32,8 @@ type leases struct {
 	no     int
 	nonce  string
 	change chan struct{} // receives after one came or went
+
+	closed time.Time // until then none is given: a restart was announced
 }
 
 func newLeases() *leases {
@@ -40,6 +42,7 @@ func newLeases() *leases {
 
 var (
 	errLeases   = errors.New("too many leases stand")
+	errRestart  = errors.New("a restart was announced: what must not be cut off must not begin")
 	errNotYours = errors.New("the caller has no lease of this id; it may have ended with its time")
 )
 
@@ -48,6 +51,9 @@ func (l *leases) take(c caller, reason string, d time.Duration, now time.Time) (
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expire(now)
+	if now.Before(l.closed) {
+		return "", errRestart
+	}
 	mine := 0
 	for i := range l.list {
 		if x := &l.list[i]; x.owner == c.name {
@@ -66,6 +72,25 @@ func (l *leases) take(c caller, reason string, d time.Duration, now time.Time) (
 	l.list = append(l.list, x)
 	l.tell()
 	return x.id, nil
+}
+
+// shut gives no lease until a moment, where nobody but owner has one: who announces a restart may be busy with what it is for.
+func (l *leases) shut(owner string, until, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.expire(now)
+	if slices.ContainsFunc(l.list, func(x lease) bool { return x.owner != owner }) {
+		return false
+	}
+	l.closed = until
+	return true
+}
+
+// reopen gives leases again.
+func (l *leases) reopen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = time.Time{}
 }
 
 // done ends a lease of an owner.

@@ -239,3 +239,85 @@ func TestALeaseOfOneWhoHasGone(t *testing.T) {
 		t.Errorf("%v stand", got)
 	}
 }
+
+// prepare announces a restart and gives the codes of what is against it.
+func (g *guest) prepare(seconds uint32) (announced bool, codes []string) {
+	g.t.Helper()
+	var reasons []reason
+	var retry uint64
+	if fail := g.asks("PrepareRestart", args("update", seconds), &announced, &reasons, &retry); fail != "" {
+		g.t.Fatal(fail)
+	}
+	for _, r := range reasons {
+		codes = append(codes, r.Code)
+	}
+	if announced != (len(codes) == 0) || announced != (retry == 0) {
+		g.t.Errorf("announced %v, reasons %v, again in %d ms", announced, reasons, retry)
+	}
+	return announced, codes
+}
+
+// Between the announcement and the restart nothing begins, neither a step nor a lease; called off, all goes on.
+func TestNothingBeginsAfterARestartWasAnnounced(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	updater, other := r.join(), enter(t, r.d)
+	updater.listen()
+	updater.settled()
+	lease, fail := other.busy("flash", 60)
+	if fail != "" {
+		t.Fatal(fail)
+	}
+	if ok, codes := updater.prepare(60); ok || !slices.Equal(codes, []string{"busy"}) {
+		t.Fatalf("over another one's lease: %v %v", ok, codes)
+	}
+	other.asks("Done", args(lease))
+	if _, fail := updater.busy("downloads", 60); fail != "" {
+		t.Fatal(fail)
+	}
+	if ok, codes := updater.prepare(60); !ok {
+		t.Fatalf("over a lease of its own: %v", codes)
+	}
+	updater.hears("Held[policy:all:restart bus uid ")
+	if _, fail := other.busy("flash", 60); fail != errorRestart {
+		t.Errorf("a lease: %q", fail)
+	}
+	r.home.does(func() { r.home.Submit(movePlan) })
+	if task := r.home.Last(); task != "" {
+		t.Fatalf("%s was dispatched", task)
+	}
+	if fail := other.asks("CallOffRestart", nil); fail != "" {
+		t.Fatal(fail)
+	}
+	updater.hears("Released[policy:all:restart]")
+	if _, fail := other.busy("flash", 1); fail != "" {
+		t.Errorf("a lease after it was called off: %q", fail)
+	}
+	r.home.does(func() { r.home.Read("movement.is_moving", false); r.home.Read("movement.location", "study") })
+	eventually(t, "the first task", func() bool { return r.home.Last() != "" })
+	eventually(t, "the answer to an announcement over a task", func() bool {
+		ok, codes := updater.prepare(60)
+		if ok {
+			t.Fatal("announced over a task")
+		}
+		return slices.Contains(codes, "outcome_unknown")
+	})
+}
+
+func TestAnAnnouncementIsBounded(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.settled()
+	for _, in := range [][]any{{"", uint32(1)}, {strings.Repeat("x", maxText+1), uint32(1)}, {"x", uint32(0)}, {"x", uint32(601)}} {
+		if fail := g.asks("PrepareRestart", in); fail != busError+"InvalidArgs" {
+			t.Errorf("%.20q: %q", in, fail)
+		}
+	}
+	if ok, codes := g.prepare(1); !ok {
+		t.Fatal(codes)
+	}
+	r.home.does(func() { r.home.Pass(2_000) })
+	eventually(t, "leases after the time of the announcement", func() bool { _, fail := g.busy("flash", 1); return fail == "" })
+	if ids := g.property("Holders"); len(ids.([]string)) != 0 {
+		t.Errorf("%v still stand", ids)
+	}
+}

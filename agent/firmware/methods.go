@@ -25,6 +25,7 @@ const (
 	errorNoAnswer  = Name + ".Error.NoAnswer" // it was handed in; whether it was taken is not known
 	errorNotSource = Name + ".Error.NotSource"
 	errorNoLease   = Name + ".Error.NoLease"
+	errorRestart   = Name + ".Error.RestartAnnounced"
 )
 
 // fault is one thing that is wrong with what was handed in; it travels as (ss).
@@ -207,7 +208,7 @@ func (e exported) MayRestart(from godbus.Sender) (may bool, reasons []reason, re
 	if err != nil {
 		return false, nil, 0, failureOf(err)
 	}
-	reasons, retry := e.s.against(snap, time.Now())
+	reasons, retry := e.s.against(snap, "", time.Now())
 	return len(reasons) == 0, reasons, retry, nil
 }
 
@@ -217,8 +218,8 @@ const (
 	maxRetryMS = 60_000
 )
 
-// against lists all that a restart would break now, and when to ask again.
-func (s *session) against(snap snapshot, now time.Time) (out []reason, retryMS uint64) {
+// against lists all that a restart would break now, but for the leases of who asks, and when to ask again.
+func (s *session) against(snap snapshot, asks string, now time.Time) (out []reason, retryMS uint64) {
 	out = []reason{}
 	left := snap.leftMS
 	if !s.o.Agent.Facts().Ready {
@@ -231,6 +232,9 @@ func (s *session) against(snap snapshot, now time.Time) (out []reason, retryMS u
 	out = append(out, snap.inHand...)
 	standing, _ := s.leases.standing(now)
 	for _, l := range standing {
+		if l.owner == asks {
+			continue
+		}
 		out = append(out, reason{"busy", l.words(now)})
 		left = max(left, l.until.Sub(now).Milliseconds())
 	}
@@ -258,6 +262,9 @@ func (e exported) Busy(why string, seconds uint32, from godbus.Sender) (string, 
 		return "", failure("InvalidArgs", "a lease has a reason of at most 200 bytes, and lasts 1 to 3600 seconds")
 	}
 	id, err := e.s.leases.take(c, why, d, time.Now())
+	if errors.Is(err, errRestart) {
+		return "", godbus.NewError(errorRestart, []any{err.Error()})
+	}
 	if err != nil {
 		return "", failure("LimitsExceeded", err.Error())
 	}

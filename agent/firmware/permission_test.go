@@ -100,6 +100,8 @@ var calls = []struct {
 	{"release", control, []string{Interface + ".Release", "string:pui"}},
 	{"answer", control, []string{Interface + ".Answer", "string:q", "string:cancel"}},
 	{"busy", control, []string{Interface + ".Busy", "string:test", "uint32:1"}},
+	{"announce a restart", control, []string{Interface + ".PrepareRestart", "string:test", "uint32:1"}},
+	{"call a restart off", control, []string{Interface + ".CallOffRestart"}},
 	{"done", control, []string{Interface + ".Done", "string:x"}},
 }
 
@@ -140,7 +142,8 @@ func TestEveryMethodAsksWhoCalls(t *testing.T) {
 	r := serve(t, startDaemon(t, lax), func(o *Options) { o.strict = true })
 	g := r.join()
 	in := map[string][]any{"Status": nil, "Submit": args(movePlan), "Cancel": args("all", "", "test"), "Hold": args("pui", "test"), "Release": args("pui"),
-		"Answer": args("q", "cancel"), "ReportEvent": args("pui.paused", map[string]godbus.Variant{}), "MayRestart": nil, "Busy": args("test", uint32(1)), "Done": args("x")}
+		"Answer": args("q", "cancel"), "ReportEvent": args("pui.paused", map[string]godbus.Variant{}), "MayRestart": nil, "Busy": args("test", uint32(1)), "Done": args("x"),
+		"PrepareRestart": args("test", uint32(1)), "CallOffRestart": nil}
 	typ := reflect.TypeFor[exported]()
 	for i := range typ.NumMethod() {
 		name := typ.Method(i).Name

@@ -206,7 +206,7 @@ func (s *session) emit(signal string, args ...any) error {
 // changing are the properties that change, with their values.
 func (s *session) changing(snap snapshot) map[string]any {
 	facts := s.o.Agent.Facts()
-	why, _ := s.against(snap, time.Now())
+	why, _ := s.against(snap, "", time.Now())
 	return map[string]any{"Ready": facts.Ready, "Mode": snap.mode, "Holders": snap.holderIDs(), "OpenWorkflows": uint32(len(snap.goals)),
 		"Moving": snap.moving, "RestartAllowed": len(why) == 0, "Link": facts.Link}
 }

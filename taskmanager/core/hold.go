@@ -89,7 +89,7 @@ func (h Hold) same(o Hold) bool {
 
 // reaches says whether a hold is about a step, or about the workflow as a whole where i < 0. A guard of the device is about what moves.
 func (h Hold) reaches(wf *Workflow, i int) bool {
-	if wf.Plan.Standing != "" && (h.Kind == HeldByBattery || h.Kind == HeldByPolicy) || h.guards() && !h.covers(wf, i) {
+	if wf.Plan.Standing != "" && (h.Kind == HeldByBattery || h.Kind == HeldByPolicy && !h.isRestart()) || h.guards() && !h.covers(wf, i) {
 		return false
 	}
 	switch h.Scope {

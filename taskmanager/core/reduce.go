@@ -168,6 +168,8 @@ func (w *work) take(ev Event) {
 		w.occurred(ev)
 	case ScheduleOver:
 		w.scheduleOver(ev)
+	case RestartAnnounced:
+		w.restartAnnounced(ev)
 	case Tick:
 		w.touched = true
 	default:

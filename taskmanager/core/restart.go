@@ -44,6 +44,7 @@ func (w *work) started(ev Started) {
 	}
 	w.learnTimeOff()
 	w.noteClocks()
+	w.releaseIf(Hold{Scope: HoldAll}, Hold.isRestart) // this is the start that was announced, or its time is over
 }
 
 // stopBodyOnce: nothing is known of what an earlier store had begun, so a service that can stop the body is told to, once. What
