@@ -22,6 +22,7 @@ var commands = []struct {
 }{
 	{"robot", "a simulated home and robot that registers on an agent's executor socket", runRobot},
 	{"conform", "check a D-Bus service of org.deviceagent.Executor1 for all that the agent relies on", runConform},
+	{"broken", "a small D-Bus service that is wrong in one way: what conform says of it", runBroken},
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},

@@ -44,7 +44,7 @@ func (r *run) auditTask(t *task) {
 			return // the Result of a refused task: it is named once
 		}
 	}
-	if t.blame != "" && !t.ran || len(said) == 0 {
+	if t.blame != "" || t.twice || len(said) == 0 {
 		return
 	}
 	var outcomes []string
@@ -53,14 +53,17 @@ func (r *run) auditTask(t *task) {
 		outcomes = append(outcomes, outcome)
 	}
 	r.saw(len(said) == 1, Once, t, "counted the Results of "+t.id, "one", strings.Join(outcomes, ", then "))
-	if outcome, _ := outcomeOf(said[0]); outcome == "cancelled" && t.why == "cancel" {
-		return // what came after it is the matter of the check "stopped"
+	id := AfterEnd
+	if outcome, _ := outcomeOf(said[0]); outcome == "cancelled" {
+		if id = Stopped; t.why == "cancel" || len(r.after(t)) == 0 {
+			return // that task's rest was looked at already
+		}
 	}
-	r.afterEnd(t)
+	r.afterEnd(t, id)
 }
 
 // afterEnd: evidence may follow done, since a sensor may need a moment. Nothing else may follow the end of a task.
-func (r *run) afterEnd(t *task) {
+func (r *run) afterEnd(t *task, id ID) {
 	outcome, _ := outcomeOf(r.results1(t)[0])
 	seen := "nothing"
 	for _, h := range r.after(t) {
@@ -69,7 +72,7 @@ func (r *run) afterEnd(t *task) {
 			break
 		}
 	}
-	r.saw(seen == "nothing", AfterEnd, t, "listened after Result "+outcome+" of "+t.id, "no Feedback and no Held", seen)
+	r.saw(seen == "nothing", id, t, "listened after Result "+outcome+" of "+t.id, "no Feedback and no Held", seen)
 }
 
 // strangers are signals of tasks that the kit did not give.

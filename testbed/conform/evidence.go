@@ -36,29 +36,37 @@ func readKeys(es ...catalog.Expr) (keys []string) {
 	return keys
 }
 
-// read reads keys from the service. Without an answer there are no values.
-func (r *run) read(ctx context.Context, t *task, keys []string) map[string]any {
+// read reads keys from the service; false: it did not answer.
+func (r *run) read(ctx context.Context, t *task, keys []string) (values map[string]any, answered bool) {
 	if len(keys) == 0 {
-		return nil
+		return nil, true
 	}
 	got, ok := r.call(ctx, t, r.o.Answer, "Read", keys)
 	var raw map[string]godbus.Variant
-	if !ok || got.err != nil || godbus.Store(got.body, &raw) != nil {
-		return nil
+	if got.err == nil && godbus.Store(got.body, &raw) == nil {
+		values, _ = plainMap(raw) // the types check says what cannot be read
 	}
-	values, _ := plainMap(raw) // the types check says what cannot be read
-	return values
+	return values, ok
+}
+
+// gather takes what there is for an expression now; false: Read was not answered.
+func (r *run) gather(ctx context.Context, t *task, e catalog.Expr, accept []catalog.Class) (*evidence, bool) {
+	values, answered := r.read(ctx, t, readKeys(e))
+	return &evidence{r: r, t: t, accept: accept, values: values}, answered
 }
 
 // soon reads until an expression over the context is true or limit has passed.
-func (r *run) soon(ctx context.Context, t *task, e catalog.Expr, limit time.Duration) (ok bool, seen string) {
+func (r *run) soon(ctx context.Context, t *task, e catalog.Expr, limit time.Duration) (ok bool, seen string, answered bool) {
 	for end := time.Now().Add(limit); ; {
-		ev := &evidence{r: r, t: t, values: r.read(ctx, t, readKeys(e))}
-		if ev.truth(e) {
-			return true, asJSON(ev.values)
+		ev, answered := r.gather(ctx, t, e, nil)
+		if !answered {
+			return false, "", false
 		}
-		if time.Now().After(end) || ctx.Err() != nil || r.silent > 0 {
-			return false, strings.Join(ev.why, "; ")
+		if ev.truth(e) {
+			return true, asJSON(ev.values), true
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			return false, strings.Join(ev.why, "; "), true
 		}
 		r.w.until(ctx, soonStep, func() bool { return false })
 	}
@@ -67,8 +75,8 @@ func (r *run) soon(ctx context.Context, t *task, e catalog.Expr, limit time.Dura
 // holds says which proofs are true already, of the context alone.
 func (r *run) holds(ctx context.Context, t *task, ps []proof) (names []string) {
 	for _, p := range ps {
-		ev := &evidence{r: r, t: t, accept: p.accept, values: r.read(ctx, t, readKeys(p.expr))}
-		if ev.truth(p.expr) {
+		ev, answered := r.gather(ctx, t, p.expr, p.accept)
+		if answered && ev.truth(p.expr) {
 			names = append(names, p.name)
 		}
 	}
@@ -220,6 +228,10 @@ func (r *run) proves(ctx context.Context, t *task, outcome, reason string, alrea
 			continue
 		}
 		ok, seen, id := r.proved(ctx, t, p, end)
+		if id == Answers {
+			r.notRun("Read was not answered (see answers)", Proof)
+			continue
+		}
 		if id == Events {
 			r.notRun("the event that would prove it cannot be counted (see events)", Proof)
 		}
@@ -236,7 +248,10 @@ func (r *run) proves(ctx context.Context, t *task, outcome, reason string, alrea
 // that is the fault of the events.
 func (r *run) proved(ctx context.Context, t *task, p proof, end time.Time) (ok bool, seen string, id ID) {
 	for {
-		ev := &evidence{r: r, t: t, accept: p.accept, values: r.read(ctx, t, readKeys(p.expr))}
+		ev, answered := r.gather(ctx, t, p.expr, p.accept)
+		if !answered {
+			return false, "", Answers
+		}
 		for _, l := range p.against {
 			l.Correlate = "task_id"
 			if ev.event(l) {
@@ -247,7 +262,7 @@ func (r *run) proved(ctx context.Context, t *task, p proof, end time.Time) (ok b
 		if ev.truth(p.expr) {
 			return true, "proved: " + asJSON(ev.values), Proof
 		}
-		if time.Now().After(end) || ctx.Err() != nil || r.silent > 0 {
+		if time.Now().After(end) || ctx.Err() != nil {
 			if ev.names == len(ev.why) {
 				return false, strings.Join(ev.why, "; "), Events
 			}
@@ -260,12 +275,15 @@ func (r *run) proved(ctx context.Context, t *task, p proof, end time.Time) (ok b
 // expected waits for the events that the caller named.
 func (r *run) expected(ctx context.Context, t *task, end time.Time) {
 	for _, name := range r.op.expect {
-		_, came := r.w.signal(ctx, max(time.Until(end), 0), t.id, "Event", func(h heard) bool { return len(h.body) > 0 && h.body[0] == name })
+		_, came := r.w.signal(ctx, max(time.Until(end), 0), t.id, "Event", func(h heard) bool {
+			said, fields, ok := eventOf(h)
+			return ok && said == name && r.class(catalog.EventName(name), fields) != catalog.Echo
+		})
 		seen := "it came"
 		if !came {
-			seen = fmt.Sprintf("no %s with this task_id; of the task came: %v", name, r.names(t))
+			seen = fmt.Sprintf("no %s with this task_id and a class that counts; of the task came: %v", name, r.names(t))
 		}
-		r.saw(came, Events, t, "waited for event "+name+" of "+t.id, "event "+name+" with task_id "+t.id, seen)
+		r.saw(came, Events, t, "waited for event "+name+" of "+t.id, "event "+name+" with task_id "+t.id+", not of class echo", seen)
 	}
 }
 

@@ -23,6 +23,9 @@ func (r *run) pauses(ctx context.Context) {
 		r.notRun("Pause was not answered (see answers)", all...)
 		return
 	}
+	if !r.readable(got, all...) {
+		return
+	}
 	accepted, reason, err := got.accepted()
 	did := r.calling("Pause", []any{t.id}) + " while it runs"
 	switch {
@@ -53,13 +56,14 @@ func (r *run) held(ctx context.Context, t *task, paused bool, limit time.Duratio
 
 // rests watches a task between Held true and Resume.
 func (r *run) rests(ctx context.Context, t *task, held heard) {
-	if known, details, ok := r.query(ctx, t); ok {
+	if known, details, ok := r.query(ctx, t); ok && known != "running" && !r.ended(t) {
+		r.saw(false, Query, t, r.calling("Query", []any{t.id})+" while it is paused", "running", known+" "+asJSON(details))
+	} else if ok && !r.ended(t) {
 		r.saw(known == "running" && details["paused"] == true, Pause, t, r.calling("Query", []any{t.id})+" after Held true", "running with paused true", known+" "+asJSON(details))
 	}
 	began := time.Now()
 	for _, e := range r.op.atRest {
-		ok, seen := r.soon(ctx, t, e, r.o.Settle)
-		r.saw(ok, Rests, t, "read "+sayExpr(e, t.call.args)+" after Held true", "true, since a held task rests", seen)
+		r.atRest(ctx, Rests, t, e, r.o.Settle, "after Held true", "true, since a held task rests")
 	}
 	r.w.until(ctx, max(2*r.o.Settle-time.Since(began), 0), func() bool { return false })
 	seen, moved := "nothing", false
@@ -81,6 +85,9 @@ func (r *run) resumes(ctx context.Context, t *task) {
 		r.notRun("Resume was not answered (see answers)", Resume)
 		return
 	}
+	if !r.readable(got, Resume) {
+		return
+	}
 	did := r.calling("Resume", []any{t.id}) + " while it is paused"
 	accepted, _, err := got.accepted()
 	if !r.saw(err == nil && accepted, Resume, t, did, "accepted true", got.String()) {
@@ -89,6 +96,9 @@ func (r *run) resumes(ctx context.Context, t *task) {
 	_, came := r.held(ctx, t, false, r.o.Hold-time.Since(got.asked))
 	r.saw(came, Resume, t, did, fmt.Sprintf("Held false within %v", r.o.Hold), r.soFar(ctx, t))
 	outcome, reason, came := r.result(ctx, t, r.o.Timeout)
+	if !came && r.failed(Ends) {
+		return // it says no Result at all: that is named
+	}
 	r.saw(came && outcome == "done", Resume, t, "waited for the Result of "+t.id+" after Resume", fmt.Sprintf("Result done within %v", r.o.Timeout),
 		map[bool]string{true: outcome + " " + reason, false: "no Result"}[came])
 }

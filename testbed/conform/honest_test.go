@@ -39,20 +39,40 @@ func TestTheSimulatedRobotConforms(t *testing.T) {
 		Restart: func(context.Context) error { r.Restart(false); return nil }}))
 }
 
-const installPython = "the example needs Debian's dbus-next: apt-get install python3-dbus-next"
-
-func TestThePythonExampleConforms(t *testing.T) {
+// The example executors are complete: they pass every check, over kill -9 in the middle of a task.
+func TestTheExamplesConform(t *testing.T) {
 	t.Parallel()
-	mustRun(t, installPython, "/usr/bin/python3", "-c", "import dbus_next")
-	address := startBus(t)
-	head := startChild(t, address, "com.example.Head", example("python", "head_executor.py"), "--bus", address, "--state", filepath.Join(t.TempDir(), "tasks.json"))
-	cat, err := conform.LoadCatalog(example("python", "catalog.json"))
-	if err != nil {
-		t.Fatal(err)
+	for _, tc := range []struct {
+		dir, service, method string
+		program              func(t *testing.T, address, state string) []string
+	}{
+		{"python", "com.example.Head", "turnHead", pythonExample},
+		{"c", "com.example.Lamp", "fadeLamp", cExample},
+	} {
+		t.Run(tc.dir, func(t *testing.T) {
+			t.Parallel()
+			address := startBus(t)
+			c := startChild(t, address, tc.service, tc.program(t, address, filepath.Join(t.TempDir(), "tasks"))...)
+			cat, err := conform.LoadCatalog(example(tc.dir, "catalog.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rep := check(t, conform.Options{Bus: address, Service: tc.service, Catalog: cat, Restart: c.restart})
+			wantAll(t, rep)
+			if rep.Operation.Method != tc.method || rep.Operation.Limits["stop"] != 2000 {
+				t.Errorf("took %+v from the catalog", rep.Operation)
+			}
+		})
 	}
-	rep := check(t, conform.Options{Bus: address, Service: "com.example.Head", Catalog: cat, Restart: head.restart})
-	wantAll(t, rep)
-	if rep.Operation.Method != "turnHead" || rep.Operation.Limits["stop"] != 2000 {
-		t.Errorf("took %+v from the catalog", rep.Operation)
-	}
+}
+
+func pythonExample(t *testing.T, address, state string) []string {
+	mustRun(t, "the example needs Debian's dbus-next: apt-get install python3-dbus-next", "/usr/bin/python3", "-c", "import dbus_next")
+	return []string{"/usr/bin/python3", "-W", "error::DeprecationWarning:__main__", example("python", "head_executor.py"), "--bus", address, "--state", state}
+}
+
+func cExample(t *testing.T, address, state string) []string {
+	dir := t.TempDir()
+	mustRun(t, "the example needs a compiler and libsystemd: apt-get install gcc make pkg-config libsystemd-dev", "make", "-C", example("c"), "-s", "DIR="+dir)
+	return []string{filepath.Join(dir, "lamp_executor"), state, address}
 }

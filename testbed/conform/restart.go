@@ -30,6 +30,7 @@ func (r *run) restarts(ctx context.Context) {
 			reason = fmt.Sprintf("the command of --restart ended, and %v later the name still has its old owner %s: it restarts something else", r.o.RestartTime, old)
 		}
 		r.notRun(reason, Restart, Memory)
+		r.clear(ctx, t)
 		return
 	}
 	r.truthful(ctx, t)
@@ -51,16 +52,22 @@ func (r *run) truthful(ctx context.Context, t *task) {
 	case "running": // it says that it goes on: then it must, to its end
 		_, _, came := r.result(ctx, t, r.o.Timeout)
 		r.saw(came, Restart, t, did, fmt.Sprintf("ended, unknown and sealed, or running and then a Result within %v", r.o.Timeout), seen+", and "+r.soFar(ctx, t))
-		r.again(ctx, t, "after the restart")
+		if !r.failed(Duplicate) {
+			r.again(ctx, t, "after the restart")
+		}
 		return
 	case "ended":
 		r.saw(slices.Contains([]any{"failed", "cancelled", "done"}, details["outcome"]), Restart, t, did, "ended with an outcome", seen)
 	default:
 		r.saw(known == "unknown" && details["sealed"] == true, Restart, t, did, "ended, unknown with sealed true, or running", seen)
 	}
-	got, accepted, answered := r.invoke(ctx, t, r.op.method, t.call.args)
-	if answered {
-		r.saw(!accepted, Restart, t, r.calling("Invoke", got.args)+" with the id that was just asked for", "accepted false", got.String())
+	accepted := false
+	if !r.failed(Duplicate) { // who takes any id twice is named by that
+		got, yes, answered := r.invoke(ctx, t, r.op.method, t.call.args)
+		accepted = yes
+		if answered {
+			r.saw(!yes, Restart, t, r.calling("Invoke", got.args)+" with the id that was just asked for", "accepted false", got.String())
+		}
 	}
 	r.w.until(ctx, 2*r.o.Settle, func() bool { return false })
 	for _, h := range r.w.of(t.id) {
@@ -71,8 +78,7 @@ func (r *run) truthful(ctx context.Context, t *task) {
 	}
 	if len(r.op.atRest) > 0 && !accepted {
 		for _, e := range r.op.atRest {
-			ok, what := r.soon(ctx, t, e, r.o.Stop)
-			r.saw(ok, Restart, t, "read "+sayExpr(e, t.call.args)+" after Query said "+known, "true: what the task used rests", what)
+			r.atRest(ctx, Restart, t, e, r.o.Stop, "after Query said "+known, "true: what the task used rests")
 		}
 	}
 }
@@ -83,13 +89,16 @@ func (r *run) remembers(ctx context.Context) {
 	for _, t := range r.tasks {
 		said := r.results1(t)
 		switch {
-		case t.why == "seal" && r.op.durable:
+		case t.why == "seal" && r.op.durable && r.check(Seal).Status == Passed:
 			tried = true
 			r.forgotten(ctx, t, "which was sealed before the restart")
-		case len(said) == 0 || t.why == "restart" || !t.ran:
+		case len(said) == 0 || t.why == "restart" || !t.ran || t.told == "" && r.failed(Query):
 		default:
 			tried = true
-			outcome, _ := outcomeOf(said[0])
+			outcome := t.told // what Query said before: whether that is the Result is another check
+			if outcome == "" {
+				outcome, _ = outcomeOf(said[0])
+			}
 			known, details, ok := r.query(ctx, t)
 			if !ok {
 				r.notRun("Query was not answered after the restart", Memory)
@@ -111,6 +120,9 @@ func (r *run) remembers(ctx context.Context) {
 
 // forgotten gives an old id once more.
 func (r *run) forgotten(ctx context.Context, t *task, which string) {
+	if r.failed(Duplicate) {
+		return
+	}
 	got, accepted, answered := r.invoke(ctx, t, r.op.method, t.call.args)
 	if answered && !r.saw(!accepted, Memory, t, r.calling("Invoke", got.args)+", "+which, "accepted false", got.String()) {
 		r.w.call(ctx, r.o.Answer, "Cancel", t.id, r.op.method)
@@ -121,9 +133,11 @@ func (r *run) forgotten(ctx context.Context, t *task, which string) {
 // serves gives a new task after the restart: who comes back must work.
 func (r *run) serves(ctx context.Context) {
 	t := r.newTask("back", r.turn())
-	if r.begin(ctx, t, Restart) {
-		r.clear(ctx, t)
+	got, accepted, answered := r.invoke(ctx, t, r.op.method, t.call.args)
+	if answered && !r.ended(t) && r.readable(got, Restart) {
+		r.saw(accepted, Restart, t, r.calling("Invoke", got.args)+", a new task after the restart", "accepted true", got.String())
 	}
+	r.clear(ctx, t)
 }
 
 // soonStep is the pause between two readings of a value that is waited for.

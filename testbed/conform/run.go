@@ -26,6 +26,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	defer w.conn.Close()
 	r := newRun(o, op, w)
+	if name := w.call(ctx, o.Answer, "Read", []string{}).dbusName(); isRefusal(name) {
+		return nil, cannot("%s has no object of %s at %s (%s): give --path", o.Service, Interface, o.Path, name)
+	}
 	rep := r.report()
 	for _, s := range stages {
 		if ctx.Err() != nil {
@@ -76,9 +79,11 @@ type task struct {
 	id    string
 	why   string // what it was for
 	call  call
-	ran   bool  // the service accepted it: signals of it are right
-	blame ID    // the check that fails where it says anything although it must not run
-	reply reply // of its first Invoke
+	ran   bool   // the service accepted it: signals of it are right
+	blame ID     // the check that fails where it says anything although it must not run
+	reply reply  // of its first Invoke
+	twice bool   // it was accepted once more: that is named, and what follows from it is not
+	told  string // outcome by the last Query
 }
 
 func newRun(o Options, op operation, w *witness) *run {
@@ -123,6 +128,8 @@ func (r *run) saw(ok bool, id ID, t *task, did, expected, seen string) bool {
 	}
 	return ok
 }
+
+func (r *run) failed(id ID) bool { return r.check(id).Status == Failed }
 
 // notRun says why checks were not tried to their end: one that has not failed is then not passed.
 func (r *run) notRun(reason string, ids ...ID) { r.without(NotRun, reason, ids) }
@@ -219,6 +226,13 @@ func (r *run) begin(ctx context.Context, t *task, ids ...ID) bool {
 		r.notRun("Invoke was not answered (see answers)", append(ids, Accepts)...)
 		return false
 	}
+	if !r.readable(t.reply, append(ids, Accepts)...) {
+		return false
+	}
+	if !accepted && r.ended(t) {
+		r.notRun("the reply contradicts the Result that came before it (see early-result)", append(ids, Accepts)...)
+		return false
+	}
 	if !r.saw(accepted && t.reply.took <= r.o.Ack, Accepts, t, r.calling("Invoke", t.reply.args), fmt.Sprintf("accepted true within %v", r.o.Ack), t.reply.String()) {
 		if !accepted {
 			r.notRun("the task was not accepted (see accepts)", ids...)
@@ -226,6 +240,15 @@ func (r *run) begin(ctx context.Context, t *task, ids ...ID) bool {
 		}
 	}
 	r.w.until(ctx, beginTime, func() bool { return len(r.w.of(t.id)) > 0 })
+	return true
+}
+
+// readable says whether an answer has the form (b accepted, s reason), or is an error. Another form is the matter of the check "types".
+func (r *run) readable(got reply, ids ...ID) bool {
+	if _, _, err := got.accepted(); err != nil && got.err == nil {
+		r.notRun("the answer of "+got.method+" cannot be read (see types)", ids...)
+		return false
+	}
 	return true
 }
 
@@ -256,11 +279,15 @@ func (r *run) ended(t *task) bool {
 
 // clear ends a task that a stage leaves behind, so that the next one finds the service free.
 func (r *run) clear(ctx context.Context, t *task) {
-	if !t.ran || r.ended(t) || r.silent > 0 {
+	if !t.ran || r.ended(t) || r.silent > 0 || r.w.present() == "" {
 		return
 	}
 	r.w.call(ctx, r.o.Answer, "Cancel", t.id, r.op.method)
-	r.result(ctx, t, r.o.Timeout)
+	limit := r.o.Timeout
+	if r.failed(Ends) {
+		limit = r.o.Stop // it says no Result anyway
+	}
+	r.result(ctx, t, limit)
 }
 
 // settle waits while nothing should come.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
+
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // refuses gives calls that must not run, and listens for what must not come.
@@ -69,6 +71,7 @@ func (r *run) query(ctx context.Context, t *task) (known string, details map[str
 		return "", nil, false
 	}
 	details, err := plainMap(raw)
+	t.told, _ = details["outcome"].(string)
 	return known, details, err == nil
 }
 
@@ -136,6 +139,7 @@ func (r *run) again(ctx context.Context, t *task, when string) {
 	} else {
 		r.notRun("the second Invoke was not answered (see answers)", Duplicate)
 	}
+	t.twice = t.twice || accepted
 	if accepted && r.ended(t) {
 		results := len(r.results1(t))
 		r.w.until(ctx, r.o.Stop+r.o.Settle, func() bool { return len(r.results1(t)) > results })
@@ -193,6 +197,9 @@ func (r *run) cancels(ctx context.Context) {
 		r.notRun("Cancel was not answered (see answers)", Cancel, Stopped)
 		return
 	}
+	if !r.readable(got, Cancel, Stopped) {
+		return
+	}
 	accepted, reason, err := got.accepted()
 	switch {
 	case r.op.cancel == ask && (unsupported(reason) || isRefusal(got.dbusName())):
@@ -242,8 +249,7 @@ func (r *run) early(t *task, ids ...ID) bool {
 func (r *run) stopped(ctx context.Context, t *task) {
 	end := time.Now()
 	for _, e := range r.op.atRest {
-		ok, seen := r.soon(ctx, t, e, r.o.Settle)
-		r.saw(ok, Stopped, t, "read "+sayExpr(e, t.call.args)+" after Result cancelled", "true, since cancelled means that it rests", seen)
+		r.atRest(ctx, Stopped, t, e, r.o.Settle, "after Result cancelled", "true, since cancelled means that it rests")
 	}
 	r.w.until(ctx, max(r.o.Settle-time.Since(end), 0), func() bool { return false })
 	after := r.after(t)
@@ -252,6 +258,16 @@ func (r *run) stopped(ctx context.Context, t *task) {
 		seen = fmt.Sprintf("%d signals, the first %s(%s)", len(after), after[0].member, showAll(after[0].body))
 	}
 	r.saw(len(after) == 0, Stopped, t, fmt.Sprintf("listened for %v after Result cancelled of %s", r.o.Settle, t.id), "no Feedback, Held or Event of the task", seen)
+}
+
+// atRest wants an expression over the context to become true within limit.
+func (r *run) atRest(ctx context.Context, id ID, t *task, e catalog.Expr, limit time.Duration, when, expected string) {
+	ok, seen, answered := r.soon(ctx, t, e, limit)
+	if !answered {
+		r.notRun("Read was not answered (see answers)", id)
+		return
+	}
+	r.saw(ok, id, t, "read "+sayExpr(e, t.call.args)+" "+when, expected, seen)
 }
 
 // after are the signals of a task that came after its first Result, further Results left out.
