@@ -12,11 +12,53 @@ import (
 	"deviceagent/testbed/robot"
 )
 
-// The simulated robot keeps all that the agent relies on, faster than life and over a restart of its service.
+// The simulated robot's services keep all that the agent relies on, faster than life and over a restart. The catalog that the robot
+// writes says where they are and what to run.
 func TestTheSimulatedRobotConforms(t *testing.T) {
 	t.Parallel()
-	address := startBus(t)
-	r, err := robot.New(robot.Options{Bus: address, Speed: 4, Home: home.Options{Start: "living_room"}})
+	dir := t.TempDir()
+	if err := robot.WriteCatalog(dir); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := conform.LoadCatalog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		service, method, runs string
+		speed                 float64
+	}{
+		{"Mover", "", "setMoveTo", 4},
+		{"Cleaner", "startBasicAirClear", "startBasicAirClear", 12},
+		{"Home", "setMoveTo", "setMoveTo", 4}, // all in one
+	} {
+		t.Run(tc.service, func(t *testing.T) {
+			t.Parallel()
+			address, service := startBus(t), robot.BusPrefix+"."+tc.service
+			r := startRobot(t, robot.Options{Bus: address, Speed: tc.speed, Home: home.Options{Start: "living_room"}})
+			if err := waitName(address, service); err != nil {
+				t.Fatal(err)
+			}
+			o := conform.Options{Bus: address, Service: service, Catalog: cat, Method: tc.method, RestartTime: time.Minute,
+				Restart: func(context.Context) error { r.Restart(false); return nil }}
+			if tc.service == "Home" { // the catalog binds nothing to it
+				o.Path = robot.BusPath
+			}
+			if tc.service == "Cleaner" {
+				o.Params = []map[string]any{{"duration_min": 1.0}}
+			}
+			rep := check(t, o)
+			wantAll(t, rep)
+			if rep.Operation.Method != tc.runs {
+				t.Errorf("ran %s, want %s", rep.Operation.Method, tc.runs)
+			}
+		})
+	}
+}
+
+func startRobot(t *testing.T, o robot.Options) *robot.Robot {
+	t.Helper()
+	r, err := robot.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +70,7 @@ func TestTheSimulatedRobotConforms(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { stop(); wg.Wait() })
-	if err := waitName(address, robot.BusName); err != nil {
-		t.Fatal(err)
-	}
-	cat, err := conform.LoadCatalog(filepath.Join("..", "..", "packaging", "catalog"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantAll(t, check(t, conform.Options{Bus: address, Service: robot.BusName, Path: robot.BusPath, Catalog: cat, Method: "setMoveTo", RestartTime: time.Minute,
-		Restart: func(context.Context) error { r.Restart(false); return nil }}))
+	return r
 }
 
 // The example executors are complete: they pass every check, over kill -9 in the middle of a task.

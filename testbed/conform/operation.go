@@ -107,12 +107,15 @@ func (o *Options) entry() (catalog.Operation, error) {
 		if !known {
 			return op, fmt.Errorf("the catalog has no operation %s", o.Method)
 		}
+		if mapped(op) {
+			return op, fmt.Errorf("the catalog maps %s to an interface of the service's own (executor.dbus.map), and this kit checks %s", o.Method, Interface)
+		}
 		return op, nil
 	}
 	var other *catalog.Operation
 	for _, m := range slices.Sorted(maps.Keys(o.Catalog.Operations)) {
 		op := o.Catalog.Operations[m]
-		if d := op.Binding.DBus; op.Binding.Kind != "dbus" || d == nil || d.Service != o.Service || op.HumanPaced {
+		if d := op.Binding.DBus; op.Binding.Kind != "dbus" || d == nil || d.Service != o.Service || mapped(op) || op.HumanPaced {
 			continue
 		}
 		if op.Cancel {
@@ -123,10 +126,13 @@ func (o *Options) entry() (catalog.Operation, error) {
 		}
 	}
 	if other == nil {
-		return catalog.Operation{}, fmt.Errorf("the catalog binds no operation to %s; name one with --method", o.Service)
+		return catalog.Operation{}, fmt.Errorf("the catalog binds no operation of %s to %s; name one with --method", Interface, o.Service)
 	}
 	return *other, nil
 }
+
+// mapped says whether the catalog translates an operation for a service that does not implement our interface.
+func mapped(op catalog.Operation) bool { return op.Binding.DBus != nil && op.Binding.DBus.Map != nil }
 
 // take takes place and limits of an entry, where the caller gave none.
 func (o *Options) take(op catalog.Operation) {
