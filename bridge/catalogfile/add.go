@@ -65,8 +65,16 @@ func fileOf(section string) *file {
 // inserted gives the text of a file with further entries at the end of one section.
 func inserted(text []byte, section, id string, more json.RawMessage) ([]byte, error) {
 	old, end, err := member(text, section)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case old == nil: // the file may be without it
+		before := bytes.TrimRight(text[:end-1], " \t\r\n")
+		glue := ",\n  "
+		if bytes.HasSuffix(before, []byte("{")) {
+			glue = "\n  "
+		}
+		return []byte(string(before) + glue + quoted(section) + ": " + string(more) + "\n" + string(text[end-1:])), nil
 	}
 	have, _, err := entriesOf(old, id)
 	if err != nil {
@@ -95,7 +103,8 @@ func inserted(text []byte, section, id string, more json.RawMessage) ([]byte, er
 	return []byte(string(before) + glue + strings.Join(lines, ",\n    ") + "\n  " + string(text[end-1:])), nil
 }
 
-// member finds a member of the object that a text is: its value, and where that ends.
+// member finds a member of the object that a text is: its value, and where that ends. Where it is not, the value is nil, and the end
+// that of the object.
 func member(text []byte, name string) (value json.RawMessage, end int64, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -113,7 +122,10 @@ func member(text []byte, name string) (value json.RawMessage, end int64, err err
 			return value, dec.InputOffset(), nil
 		}
 	}
-	return nil, 0, fmt.Errorf("the file has no %s", name)
+	if _, err := dec.Token(); err != nil { // the bracket that ends the object
+		return nil, 0, err
+	}
+	return nil, dec.InputOffset(), nil
 }
 
 // entriesOf gives the names of a section's entries, and each as it is written in the section. id is the member that names an entry of a list.

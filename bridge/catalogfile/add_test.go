@@ -82,6 +82,23 @@ func TestAddRefusesWhatWouldMakeABadCatalog(t *testing.T) {
 	}
 }
 
+func TestAddASectionThatTheFileHasNot(t *testing.T) {
+	const services = `"services": {"lampd": {"service": "com.acme.Lamp", "path": "/com/acme/Lamp", "interface": "com.acme.Lamp1", "context": {"lamp.level": {"property": "Level"}}}}`
+	addition := strings.Replace(lampAddition, `{"kind": "socket", "name": "lampd"}`, `{"kind": "dbus", "name": "lampd", "dbus": {"map": {
+		"call": {"method": "Set", "args": [{"type": "y", "param": "level"}]}, "result": [{"reply": true, "outcome": "done"}]}}}`, 1)
+	addition = strings.Replace(addition, `"resources":`, services+`, "resources":`, 1)
+	changed, _, err := Add(defaults.Files, []byte(addition))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Add(overlay{defaults.Files, changed}, []byte(`{`+services+`}`)); err == nil || !strings.Contains(err.Error(), "lampd is there already") {
+		t.Errorf("added twice: %v", err)
+	}
+	if text, err := inserted([]byte("{}\n"), "skills", "", []byte(`{"a": 1}`)); err != nil || string(text) != "{\n  \"skills\": {\"a\": 1}\n}\n" {
+		t.Errorf("into an empty file: %q (%v)", text, err)
+	}
+}
+
 func TestAddIntoAnEmptySection(t *testing.T) {
 	fsys := overlay{defaults.Files, map[string][]byte{"skills.json": []byte("{\n  \"skills\": {}\n}\n")}}
 	old, err := fs.ReadFile(defaults.Files, "skills.json")

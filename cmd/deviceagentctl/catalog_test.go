@@ -10,6 +10,7 @@ import (
 
 	"deviceagent/agent/diag"
 	"deviceagent/agent/diag/diagtest"
+	"deviceagent/taskmanager/core"
 )
 
 const lampEntries = `{"context": {"lamp.level": {"type": "number", "max_age_ms": 10000, "class": "independent"}},
@@ -80,6 +81,19 @@ func TestStatusWaitsForAnAgentThatStarts(t *testing.T) {
 	r.serve()
 	if code := <-done; code != 0 {
 		t.Fatalf("exit %d", code)
+	}
+}
+
+// TestExecutorsWaitsForServices: a script that starts a service goes on when it is there.
+func TestExecutorsWaitsForServices(t *testing.T) {
+	r := newRobot(t)
+	r.Do(core.ExecutorDown{Service: "home", Reason: "connection_lost"})
+	if out, code := r.run("executors", "--wait", "home", "--timeout", "500ms"); code != diag.ExitTimeLimit {
+		t.Fatalf("nobody came: exit %d, %q", code, out)
+	}
+	r.Do(core.ExecutorUp{Service: "home", Instance: "run-2"})
+	if out, code := r.run("executors", "--wait", "home"); code != 0 || !strings.Contains(out.stdout, "ready") {
+		t.Fatalf("exit %d, %q", code, out)
 	}
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,15 +26,7 @@ func workflowPath(id string) string { return "/workflows/" + url.PathEscape(id) 
 func (a *app) statusCmd() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{Use: "status", Short: "One screen: health, link, plans, executors, bounds", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		rep, err := a.client.Get(cmd.Context(), "/status", nil)
-		for wait && notYet(err) {
-			select {
-			case <-time.After(lookEvery):
-				rep, err = a.client.Get(cmd.Context(), "/status", nil)
-			case <-cmd.Context().Done():
-				return context.Cause(cmd.Context())
-			}
-		}
+		rep, err := a.look(cmd.Context(), "/status", func(_ diag.Reply, err error) bool { return !wait || !notYet(err) })
 		if err != nil {
 			return err
 		}
@@ -42,8 +36,23 @@ func (a *app) statusCmd() *cobra.Command {
 	return cmd
 }
 
-// lookEvery is the time between two looks for an agent that is about to start.
+// lookEvery is the time between two looks for what is about to start.
 const lookEvery = 200 * time.Millisecond
+
+// look reads a document until it is good.
+func (a *app) look(ctx context.Context, path string, good func(diag.Reply, error) bool) (diag.Reply, error) {
+	for {
+		rep, err := a.client.Get(ctx, path, nil)
+		if good(rep, err) {
+			return rep, err
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return rep, context.Cause(ctx)
+		}
+	}
+}
 
 // notYet says that an agent which starts now may answer soon.
 func notYet(err error) bool {
@@ -340,8 +349,14 @@ func freshness(r diag.ContextRow) string {
 }
 
 func (a *app) executorsCmd() *cobra.Command {
-	return &cobra.Command{Use: "executors", Short: "The services that carry operations out", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		rep, err := a.client.Get(cmd.Context(), "/executors", nil)
+	var wait []string
+	cmd := &cobra.Command{Use: "executors", Short: "The services that carry operations out", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		rep, err := a.look(cmd.Context(), "/executors", func(rep diag.Reply, err error) bool {
+			return len(wait) == 0 || !notYet(err) && (err != nil || ready(rep, wait))
+		})
+		if err == nil {
+			err = unknownService(rep, wait)
+		}
 		if err != nil {
 			return err
 		}
@@ -367,6 +382,35 @@ func (a *app) executorsCmd() *cobra.Command {
 			return a.table(cols, cells)
 		})
 	}}
+	cmd.Flags().StringSliceVar(&wait, "wait", nil, "until the agent is there, and these services are ready; with --timeout not for ever")
+	return cmd
+}
+
+// ready says whether services are. One that the catalog does not name never will be: then there is nothing to wait for.
+func ready(rep diag.Reply, names []string) bool {
+	rows := servicesOf(rep)
+	return !slices.ContainsFunc(names, func(name string) bool { return rows[name] == "absent" })
+}
+
+func unknownService(rep diag.Reply, names []string) error {
+	rows := servicesOf(rep)
+	for _, name := range names {
+		if rows[name] == "" {
+			return diag.NewProblem(diag.CodeUnknownTarget, "the catalog names no service "+name, "deviceagentctl executors")
+		}
+	}
+	return nil
+}
+
+// servicesOf gives the state of each service. Of a document that cannot be read it gives none, and whoever shows it says so.
+func servicesOf(rep diag.Reply) map[string]string {
+	var rows []diag.ServiceStatus
+	_ = json.Unmarshal(rep.Data, &rows)
+	out := map[string]string{}
+	for _, r := range rows {
+		out[r.Service] = r.State
+	}
+	return out
 }
 
 func (a *app) configCmd() *cobra.Command {

@@ -56,7 +56,7 @@ func (r Runner) Run(ctx context.Context, page Page) (rep Report, err error) {
 		return rep, fmt.Errorf("cannot make a folder for %s: %w", page.Path, err)
 	}
 	if err := r.runIn(ctx, base, page, &rep); err != nil {
-		return rep, err
+		return rep, errors.Join(err, os.RemoveAll(base))
 	}
 	if len(rep.Faults) > 0 {
 		rep.Kept = base
@@ -123,7 +123,7 @@ func (r Runner) do(ctx context.Context, sh *shell, p *places, dir string, b Bloc
 	for began := time.Now(); ; time.Sleep(lookEvery) {
 		res.output = p.forPage(res.output)
 		faults := judge(b, res, r.Limit)
-		if len(faults) == 0 || !goesOn(b, res) || time.Since(began) > r.Limit || ctx.Err() != nil {
+		if len(faults) == 0 || !goesOn(b, res) || time.Since(began) > min(r.Limit, speakLimit) || ctx.Err() != nil {
 			return faults, nil
 		}
 		if res.output, err = sh.output(); err != nil {
@@ -132,7 +132,10 @@ func (r Runner) do(ctx context.Context, sh *shell, p *places, dir string, b Bloc
 	}
 }
 
-const lookEvery = 50 * time.Millisecond
+const (
+	lookEvery  = 50 * time.Millisecond
+	speakLimit = 20 * time.Second // for a program in the background to say what the page shows
+)
 
 var inBackground = regexp.MustCompile(`(?m)[^&]&[ \t]*(#.*)?$`)
 
