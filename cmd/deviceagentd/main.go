@@ -105,6 +105,8 @@ func refuse(sd *systemd.Service, err error) int {
 func flags(args []string) (options, error) {
 	opt := options{set: map[string]string{}}
 	f := flagSet(&opt)
+	f.Usage = usage
+	settingFlags(f, &opt)
 	if err := f.Parse(args); err != nil {
 		return opt, err
 	}
@@ -114,7 +116,32 @@ func flags(args []string) (options, error) {
 	return opt, nil
 }
 
-// flagSet is what the command line knows; the manual page is made from it, too.
+// usage leaves the flags of the settings out: there are as many as settings.
+func usage() {
+	f := flagSet(&options{})
+	fmt.Fprintln(f.Output(), "Usage of deviceagentd:")
+	f.PrintDefaults()
+	fmt.Fprintln(f.Output(), settingsAreFlags)
+}
+
+const settingsAreFlags = "Each setting is a flag, too, as in --device-id rb-0001: agent.toml(5) lists them."
+
+// settingFlags makes a flag of each setting that is none yet: settings.md names them, and so does a fault.
+func settingFlags(f *flag.FlagSet, opt *options) {
+	for _, k := range config.Keys() {
+		if f.Lookup(k.Flag) != nil {
+			continue
+		}
+		set := func(text string) error { opt.set[k.Name] = text; return nil }
+		if k.Kind == "true/false" {
+			f.BoolFunc(k.Flag, k.Doc, set)
+		} else {
+			f.Func(k.Flag, k.Doc, set)
+		}
+	}
+}
+
+// flagSet is what the command line knows beside the settings; the manual page is made from it, too.
 func flagSet(opt *options) *flag.FlagSet {
 	f := flag.NewFlagSet("deviceagentd", flag.ContinueOnError)
 	f.Func("config", "settings `file` in place of the installed ones; may be given again", func(s string) error {

@@ -39,6 +39,7 @@ func manual() string {
 		name, usage := flag.UnquoteUsage(f)
 		p.Item("`--"+f.Name+"` "+name, usage+".")
 	})
+	p.Text(settingsAreFlags)
 	p.Section("Exit status")
 	p.Item("`0`", "Stopped as asked (SIGTERM, SIGINT). No plan has changed its state.")
 	p.Item("`1`", "Cannot start or go on; the last log line says why. A supervisor starts it again.")
