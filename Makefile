@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 export PATH := $(PATH):/usr/sbin:/sbin# Debian keeps mosquitto there
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X deviceagent/agent.Version=$(VERSION)
+LDFLAGS := -s -w -X deviceagent/agent.Version=$(VERSION) -X main.version=$(VERSION)
 BUILD := CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 FUZZTIME ?= 20s
 
@@ -112,9 +112,23 @@ cross: ## deviceagentd for each kind of robot, with sizes
 service-test: ## the packages under real systemd, in a container that is thrown away: JOBS="plan service", DEBS=folder of packages. Needs root
 	@testbed/machine/service-test.sh $(JOBS)
 
+# The tests of packages need nothing that is fetched: nfpm is pinned in packaging/nfpm, a module of its own.
+.PHONY: package
+package: tools ## deb, rpm, ipk and apk for each kind of robot in dist/, made twice with equal hashes; installs, upgrades and purges the deb in a container (as root)
+	@go run ./packaging/pack -out dist -twice
+	@for v in 0.0.9: 99.0.0:nextschema; do echo "for the test of upgrades: $${v%:*}"; \
+	  VERSION=$${v%:*} go run ./packaging/pack -out dist/other/$${v%:*} -nfpm dist/tool/nfpm -arch amd64 -format deb -tags "$${v#*:}" >/dev/null; done
+	@rm -rf dist/previous; mkdir -p dist/previous; cp -r dist/other/*/deviceagent_*.deb dist/stage/scripts dist/previous/
+	@DEBS=dist MORE=dist/previous testbed/machine/service-test.sh package
+
+# Only the packages, once: what another target wants to install. ARCH=amd64,arm64
+.PHONY: debs
+debs: tools
+	@go run ./packaging/pack -out dist -format deb $(if $(ARCH),-arch $(ARCH))
+
 .PHONY: clean
 clean: ## removes what was built
-	rm -rf bin
+	rm -rf bin dist
 
 # The tests need a real broker and a real bus, and -race needs a C compiler. Root on Debian gets them; anybody else is told.
 .PHONY: tools
@@ -130,6 +144,7 @@ tools:
 	need curl curl 'the guides ask by it'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need groff groff-base 'the manual pages are read as man reads them'; \
+	need rpm rpm 'it reads the packages that were made'; \
 	need systemd-analyze systemd 'the units are verified by it'; \
 	need pkg-config pkg-config 'the example executor in C is built with it'; \
 	that 'pkg-config --exists libsystemd' libsystemd-dev 'the example executor in C is built with it' libsystemd; \

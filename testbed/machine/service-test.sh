@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # service-test.sh [JOB…]: runs jobs (jobs/JOB.sh; without names those of the default below that are there) under real systemd, each in a
 # container of its own with the packages for amd64. Prints each step and its time; exit 0 only if all held. Needs root.
+# `package` is not of the default: it needs packages of other versions, which `make package` makes.
 #   DEBS=folder   test the packages in there
 #   MORE=folder   give its files to the jobs, as /job/more
 #   LIMIT=300     seconds that one job may take
@@ -12,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$here/need.sh" container
 jobs=("$@")
 if [ $# = 0 ]; then
-  for job in plan service package; do [ ! -e "$here/jobs/$job.sh" ] || jobs+=("$job"); done
+  for job in plan service; do [ ! -e "$here/jobs/$job.sh" ] || jobs+=("$job"); done
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -96,7 +96,7 @@ func (c *compiler) request(s *turn.Step, ids IDs) (wire.Request, error) {
 		return r, fmt.Errorf("execution target %q is not compiled here", r.ExecutionTarget)
 	}
 	if s.DelayMS < 0 || s.DelayMS > maxDelayMS {
-		return r, fmt.Errorf("a delay of %d ms is outside 0 to %d", s.DelayMS, maxDelayMS)
+		return r, fmt.Errorf("a delay of %d ms is outside 0 to %d", s.DelayMS, int64(maxDelayMS))
 	}
 	if err := c.references(s); err != nil {
 		return r, err
