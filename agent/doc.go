@@ -84,5 +84,5 @@ func tlsOf(b config.Broker, log zerolog.Logger) cloudlink.TLSFunc {
 	return (&identity{ca: b.CAFile, cert: b.CertFile, key: b.KeyFile, now: tlsTime(), log: log}).config
 }
 
-// stopTime bounds the stop of one part. Source: systemd's TimeoutStopSec of the unit is 15 s for all of them.
+// stopTime bounds the stop of one part. All of them fit into TimeoutStopSec of the unit, which a test counts.
 const stopTime = 3 * time.Second

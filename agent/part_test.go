@@ -144,6 +144,22 @@ func TestF48_CertificatesAreNotJudgedIn1970(t *testing.T) {
 	}
 }
 
+// The link's secrets may be credentials of systemd, read when they are needed.
+func TestSecretsMayBeCredentials(t *testing.T) {
+	read := credentials("", "credential:pw", "rb-1")
+	if _, _, err := read(); err == nil {
+		t.Fatal("a password that nobody gave")
+	}
+	dir := t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", dir)
+	if err := os.WriteFile(filepath.Join(dir, "pw"), []byte("s3cret\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if user, pass, err := read(); user != "rb-1" || pass != "s3cret" || err != nil {
+		t.Fatalf("%q, %q, %v", user, pass, err)
+	}
+}
+
 func certificate(t *testing.T, from time.Time) *x509.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"deviceagent/agent/clock"
+	"deviceagent/agent/config"
 )
 
 // identity is what the agent shows a broker and whom it believes. Its files are read for each connection, so that a renewed
@@ -103,7 +104,7 @@ func readPair(certPath, keyPath string) (tls.Certificate, error) {
 // readPEM reads a file of certificates or keys. One that ends within a block is being written, or was when the power went: the blocks
 // before it would be taken for the whole.
 func readPEM(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := readSecret(path)
 	if err == nil && bytes.Count(text, []byte("-----BEGIN ")) != bytes.Count(text, []byte("-----END ")) {
 		err = fmt.Errorf("%s ends in the middle of a block", path)
 	}
@@ -143,9 +144,18 @@ func secret(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	b, err := os.ReadFile(path)
+	b, err := readSecret(path)
 	if err != nil {
 		return "", fmt.Errorf("cannot read secret: %w", err)
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
+}
+
+// readSecret reads a file of the settings, which may be a credential of systemd.
+func readSecret(value string) ([]byte, error) {
+	path, err := config.SecretPath(value)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }

@@ -25,11 +25,11 @@ type Broker struct {
 	URL          string   `toml:"url" doc:"The MQTT broker; empty: no cloud, local work only." allowed:"empty, or tcp:// mqtt:// ssl:// tls:// mqtts:// host[:port]"`
 	Encoding     string   `toml:"encoding" doc:"How messages are written. json needs allow_json." allowed:"cbor, json"`
 	Keepalive    Duration `toml:"keepalive" doc:"Silence after which the connection is tested; a dead one is noticed within this time plus 20s." allowed:"5s to 20m, whole seconds"`
-	UsernameFile string   `toml:"username_file" doc:"File with the MQTT user name; empty: the device id if there is a password." allowed:"empty or an absolute path"`
-	PasswordFile string   `toml:"password_file" doc:"File with the MQTT password." allowed:"empty or an absolute path"`
-	CAFile       string   `toml:"ca_file" doc:"Certificates (PEM) that sign the broker's; empty: the system's." allowed:"empty or an absolute path"`
-	CertFile     string   `toml:"cert_file" doc:"This device's certificate (PEM). Together with key_file." allowed:"empty or an absolute path"`
-	KeyFile      string   `toml:"key_file" doc:"The key of cert_file (PEM)." allowed:"empty or an absolute path"`
+	UsernameFile string   `toml:"username_file" doc:"File with the MQTT user name; empty: the device id if there is a password." allowed:"empty, an absolute path, or credential:NAME"`
+	PasswordFile string   `toml:"password_file" doc:"File with the MQTT password." allowed:"empty, an absolute path, or credential:NAME"`
+	CAFile       string   `toml:"ca_file" doc:"Certificates (PEM) that sign the broker's; empty: the system's." allowed:"empty, an absolute path, or credential:NAME"`
+	CertFile     string   `toml:"cert_file" doc:"This device's certificate (PEM). Together with key_file." allowed:"empty, an absolute path, or credential:NAME"`
+	KeyFile      string   `toml:"key_file" doc:"The key of cert_file (PEM)." allowed:"empty, an absolute path, or credential:NAME"`
 }
 
 // Diag is the diagnostic API.

@@ -173,7 +173,7 @@ func TestValuesOutOfRange(t *testing.T) {
 		{"diag.read_socket", "s"}, {"diag.read_socket", "/" + strings.Repeat("a", 107)}, {"diag.control_socket", ""},
 		{"diag.control_socket", "/run/deviceagent/diag.sock"}, {"executor.socket", "s"}, {"executor.socket", "/run/deviceagent/diag.sock"},
 		{"firmware.bus", "system"}, {"firmware.read_group", "A B"}, {"firmware.control_group", "-"}, {"firmware.sources", "com.example.Buttons"},
-		{"firmware.sources", "com.example.Buttons=*"}, {"firmware.sources", "Buttons=pui.*"}, {"log.level", "trace"}, {"limits.steps", "0"}, {"limits.steps", "1025"}, {"limits.plan_bytes", "4095"}, {"limits.plan_bytes", "257KiB"},
+		{"firmware.sources", "com.example.Buttons=*"}, {"firmware.sources", "Buttons=pui.*"}, {"broker.password_file", "credential:"}, {"broker.password_file", "credential:../x"}, {"broker.key_file", "secret"}, {"log.level", "trace"}, {"limits.steps", "0"}, {"limits.steps", "1025"}, {"limits.plan_bytes", "4095"}, {"limits.plan_bytes", "257KiB"},
 		{"limits.store_quota", "7MiB"}, {"limits.store_quota", "17GiB"}, {"time.boot_id", "x"},
 	} {
 		flags := map[string]string{"device_id": "rb-0001", tc.key: tc.value}
@@ -314,5 +314,26 @@ func TestNamesOfFlagsAndVariablesAreUnique(t *testing.T) {
 		if err := k.setText(&def, strings.Trim(k.Default, `"`)); err != nil || !reflect.DeepEqual(def, Default()) {
 			t.Errorf("the default %s of %s does not read back: %v", k.Default, k.Name, err)
 		}
+	}
+}
+
+func TestACredentialIsAFileThatSystemdHandsOver(t *testing.T) {
+	for _, value := range []string{"/etc/x", ""} {
+		if got, err := SecretPath(value); got != value || err != nil {
+			t.Errorf("%q: %q, %v", value, got, err)
+		}
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	if _, err := SecretPath("credential:pw"); err == nil || !strings.Contains(err.Error(), "LoadCredential=") {
+		t.Errorf("without credentials: %v", err)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "/run/credentials/deviceagent.service")
+	if got, err := SecretPath("credential:pw"); got != "/run/credentials/deviceagent.service/pw" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	c := Default()
+	c.DeviceID, c.Broker.PasswordFile = "a", "credential:deviceagent.broker-password"
+	if err := c.Validate(); err != nil {
+		t.Errorf("a credential is no fault before it is needed: %v", err)
 	}
 }

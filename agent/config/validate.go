@@ -33,11 +33,11 @@ var rules = map[string]func(c *Config) string{
 	"catalog_dir":            func(c *Config) string { return optional(c.CatalogDir) },
 	"broker.url":             func(c *Config) string { return brokerURL(c.Broker.URL) },
 	"broker.encoding":        func(c *Config) string { return oneOf(c.Broker.Encoding, "cbor", "json") },
-	"broker.username_file":   func(c *Config) string { return optional(c.Broker.UsernameFile) },
-	"broker.password_file":   func(c *Config) string { return optional(c.Broker.PasswordFile) },
-	"broker.ca_file":         func(c *Config) string { return optional(c.Broker.CAFile) },
-	"broker.cert_file":       func(c *Config) string { return optional(c.Broker.CertFile) },
-	"broker.key_file":        func(c *Config) string { return optional(c.Broker.KeyFile) },
+	"broker.username_file":   func(c *Config) string { return secretFile(c.Broker.UsernameFile) },
+	"broker.password_file":   func(c *Config) string { return secretFile(c.Broker.PasswordFile) },
+	"broker.ca_file":         func(c *Config) string { return secretFile(c.Broker.CAFile) },
+	"broker.cert_file":       func(c *Config) string { return secretFile(c.Broker.CertFile) },
+	"broker.key_file":        func(c *Config) string { return secretFile(c.Broker.KeyFile) },
 	"broker.keepalive":       func(c *Config) string { return keepalive(time.Duration(c.Broker.Keepalive)) },
 	"diag.read_socket":       func(c *Config) string { return socket(c.Diag.ReadSocket) },
 	"diag.control_socket":    func(c *Config) string { return socket(c.Diag.ControlSocket) },
@@ -132,6 +132,13 @@ func optional(path string) string {
 		return ""
 	}
 	return absolute(path)
+}
+
+func secretFile(path string) string {
+	if name, ok := strings.CutPrefix(path, credentialPrefix); ok {
+		return unless(credentialForm.MatchString(name), "must name the credential as LoadCredential= does: letters, digits, dots, _ and -")
+	}
+	return optional(path)
 }
 
 func socket(path string) string {
