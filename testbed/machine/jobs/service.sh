@@ -45,19 +45,15 @@ plan() {
     steps="$steps${steps:+,}{\"cloud_step_id\":\"step_$n\",\"taskMethod\":\"setMoveTo\",\"params\":{\"position\":\"$room\"}$after}"
     after=",\"depends_on\":[\"step_$n\"]"
   done
-  printf '{"v":"a2a-task-orchestration-v1","type":"plan","id":"%s","device_id":"rb-machine","sent_at":"%s","body":{"workflow":{"cloud_workflow_id":"%s","plan_id":"p_%s","revision":0},"device_task_requests":[%s]}}' \
-    "$(cat /proc/sys/kernel/random/uuid)" "$(date -u +%Y-%m-%dT%H:%M:%S.000Z)" "$id" "$id" "$steps"
+  printf '{"workflow":{"cloud_workflow_id":"%s","plan_id":"p_%s","revision":0},"device_task_requests":[%s]}' "$id" "$id" "$steps"
 }
 submit() { plan "$@" | deviceagentctl submit -; }
 
 step 'the package installs, and the agent is ready'
 mkdir -p /etc/deviceagent/conf.d
-cat >/etc/deviceagent/conf.d/50-job.toml <<'T'
-device_id = "rb-machine"
-allow_json = true
-[time]
-assume_synced = true
-T
+conf=/etc/deviceagent/conf.d
+echo 'device_id = "rb-machine"' >$conf/50-job.toml
+printf '[time]\nassume_synced = true\n' >$conf/51-clock.toml
 install_debs
 systemctl start deviceagent.service
 same 'state' "$(show deviceagent ActiveState)" active
@@ -108,7 +104,7 @@ mkdir -p /etc/deviceagent/catalog
 cp -r /usr/share/deviceagent/catalog/. /etc/deviceagent/catalog/
 jq '(.operations[] | select(.taskMethod == "setMoveTo") | .executor.socket) = {"user": "body"}' \
   /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
-echo 'catalog_dir = "/etc/deviceagent/catalog"' | cat - /etc/deviceagent/conf.d/50-job.toml >$tmp/conf && cp $tmp/conf /etc/deviceagent/conf.d/50-job.toml
+echo 'catalog_dir = "/etc/deviceagent/catalog"' >$conf/52-catalog.toml
 systemctl restart deviceagent
 useradd --system other -G deviceagent-executor
 robot other
@@ -151,20 +147,18 @@ until_holds 60 more_than "$before"
 journalctl -u deviceagent -b --no-pager | grep 'Watchdog timeout' >/dev/null || fail 'it came back for another reason'
 
 step 'a frozen journal stops nothing'
-sed -i '1i [log]\nlevel = "debug"' /etc/deviceagent/conf.d/50-job.toml
-sed -i '/^catalog_dir/d; 1i catalog_dir = "/etc/deviceagent/catalog"' /etc/deviceagent/conf.d/50-job.toml
+printf '[log]\nlevel = "debug"\n' >$conf/53-log.toml
 systemctl restart deviceagent # still WatchdogSec=10
 until_holds 30 ready
 was=$(pid) before=$(starts)
 systemctl kill --kill-whom=main --signal=STOP systemd-journald
-for ((i = 0; i < 3000; i++)); do printf 'not a frame' | timeout 5 socat -u - UNIX-CONNECT:/run/deviceagent/executor.sock 2>/dev/null || true; done
+for ((i = 0; i < 200; i++)); do printf 'not a frame' | timeout 5 socat -u - UNIX-CONNECT:/run/deviceagent/executor.sock 2>/dev/null || true; done
 plan wf_frozen 거실 | timeout 60 deviceagentctl submit --wait -
-sleep 12 # longer than the watchdog waits
+sleep 12 # longer than the watchdog waits; that lines are dropped when the pipe is full a test of the program shows
 systemctl kill --kill-whom=main --signal=CONT systemd-journald
 same 'the process' "$(pid)" "$was"
 same 'restarts' "$(starts)" "$before"
-until_holds 30 bash -c "journalctl -u deviceagent -o cat | grep 'log lines dropped'"
-sed -i '/^\[log\]/d; /^level/d' /etc/deviceagent/conf.d/50-job.toml
+rm $conf/53-log.toml
 
 step 'without a free file descriptor it lives, and takes guests again later'
 limits LimitNOFILE=48 WatchdogSec=10
@@ -194,8 +188,7 @@ was=$(pid)
 group=/sys/fs/cgroup$(show deviceagent ControlGroup)
 if [ -e "$group/memory.max" ]; then
   same 'the bound' "$(cat "$group/memory.max")" 100663296
-  printf '{"v":"a2a-task-orchestration-v1","type":"plan","id":"%s","device_id":"rb-machine","sent_at":"%s","body":{"workflow":{"cloud_workflow_id":"wf_eat","plan_id":"p","revision":0},"device_task_requests":[{"cloud_step_id":"s","taskMethod":"setScreen","params":{"on":true}}]}}' \
-    "$(cat /proc/sys/kernel/random/uuid)" "$(date -u +%Y-%m-%dT%H:%M:%S.000Z)" | deviceagentctl submit -
+  echo '{"workflow":{"cloud_workflow_id":"wf_eat","plan_id":"p","revision":0},"device_task_requests":[{"cloud_step_id":"s","taskMethod":"setScreen","params":{"on":true}}]}' | deviceagentctl submit -
   until_holds 60 grep -q 'oom_kill [1-9]' "$group/memory.events"
   same 'the process' "$(pid)" "$was"
   deviceagentctl status >/dev/null
@@ -208,9 +201,10 @@ rm -r /run/systemd/system/deviceagent.service.d
 systemctl daemon-reload
 
 step 'whether the clock is right is known in the sandbox, by the mark of the time service'
-sed -i '/^\[time\]/d; /^assume_synced/d' /etc/deviceagent/conf.d/50-job.toml
+rm $conf/51-clock.toml
 systemctl restart deviceagent
-trusted() { deviceagentctl status -o json | jq -e '.data.clock.trusted == true'; }
+trusted() { deviceagentctl status -o json | jq -e 'any(.. | objects; .clockTrusted == true)'; }
+if trusted; then fail 'the clock is trusted, and nobody has said that it is right'; fi
 mkdir -p /run/systemd/timesync
 touch /run/systemd/timesync/synchronized
 until_holds 20 trusted
@@ -220,22 +214,8 @@ step 'a credential reaches the agent'
 mkdir -p -m 700 /etc/credstore
 (umask 077; printf 'secret of the job' >/etc/credstore/deviceagent.broker-password)
 systemctl restart deviceagent
-same 'the credential' "$(cat /run/credentials/deviceagent.service/deviceagent.broker-password)" 'secret of the job'
-same 'whose it is' "$(stat -c %U /run/credentials/deviceagent.service/deviceagent.broker-password 2>/dev/null)" "$(stat -c %U /run/credentials/deviceagent.service/deviceagent.broker-password)"
-
-step 'a typo in the settings: systemctl status shows the line, and it rests'
-printf '[broker]\nkeepalife = "30s"\n' >/etc/deviceagent/conf.d/60-typo.toml
-systemctl restart deviceagent && fail 'it started with a typo'
-same 'exit code' "$(show deviceagent ExecMainStatus)" 2
-systemctl status --no-pager deviceagent >$tmp/status || true
-grep -E 'Status: .*/etc/deviceagent/conf.d/60-typo.toml:2: .*keepalife' $tmp/status || { cat $tmp/status; fail 'systemctl status does not show the line'; }
-before=$(starts)
-for ((i = 0; i < 20; i++)); do timeout 3 deviceagentctl status >/dev/null 2>&1 || true; sleep 0.3; done # who knocks, would start it
-[ "$(journalctl -u deviceagent -o cat | grep -c 'keepalife')" -le 12 ] || fail 'it is started without end'
-same 'restarts' "$(starts)" "$before"
-rm /etc/deviceagent/conf.d/60-typo.toml
-systemctl restart deviceagent
-for unit in deviceagent.service deviceagent-{read,control,executor}.socket; do same "$unit" "$(systemctl is-active $unit)" active; done
+same 'the credential, for the agent' "$(as deviceagent cat /run/credentials/deviceagent.service/deviceagent.broker-password)" 'secret of the job'
+if as stranger cat /run/credentials/deviceagent.service/deviceagent.broker-password; then fail 'a stranger reads it'; fi
 
 step 'a stop is a stop, whoever knocks; and a socket alone starts the agent'
 systemctl stop deviceagent
@@ -247,3 +227,17 @@ same 'state' "$(show deviceagent ActiveState)" inactive
 timeout 60 deviceagentctl status >/dev/null
 same 'state' "$(show deviceagent ActiveState)" active
 until_holds 60 ready
+
+step 'a typo in the settings: systemctl status shows the line, and it rests'
+printf '[broker]\nkeepalife = "30s"\n' >$conf/60-typo.toml
+systemctl restart deviceagent && fail 'it started with a typo'
+same 'exit code' "$(show deviceagent ExecMainStatus)" 2
+systemctl status --no-pager deviceagent >$tmp/status || true
+grep -E "Status: .*$conf/60-typo.toml:2: .*keepalife" $tmp/status || { cat $tmp/status; fail 'systemctl status does not show the line'; }
+before=$(starts)
+for ((i = 0; i < 20; i++)); do timeout 3 deviceagentctl status >/dev/null 2>&1 || true; sleep 0.3; done # who knocks, would start it
+[ "$(journalctl -u deviceagent -o cat | grep -c 'keepalife')" -le 12 ] || fail 'it is started without end'
+same 'restarts' "$(starts)" "$before"
+rm $conf/60-typo.toml
+systemctl restart deviceagent
+for unit in deviceagent.service deviceagent-{read,control,executor}.socket; do same "$unit" "$(systemctl is-active $unit)" active; done
