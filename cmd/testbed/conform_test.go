@@ -52,6 +52,7 @@ func TestConformExitCodes(t *testing.T) {
 		{"nobody has said how to restart", "honest", wheel(), 3, conform.Incomplete, nil},
 		{"a command that restarts nothing", "honest", wheel("--restart", "true", "--restart-time", "100ms"), 3, conform.Incomplete, nil},
 		{"a command that fails", "honest", wheel("--restart", "exit 4"), 3, conform.Incomplete, nil},
+		{"what it cannot do does not apply", "bare", wheel(noRestart...), 0, conform.AllPassed, nil},
 		{"a lying done", "lies-done", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Proof, conform.Events}},
 		{"an event that echoes", "event-echo", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Events}},
 		{"bad input that runs", "takes-anything", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Refuses}},

@@ -16,6 +16,9 @@ import (
 // audit judges all that was heard during the run, of whichever stage.
 func (r *run) audit() {
 	log := r.w.all()
+	if r.gone() {
+		r.saw(false, Answers, nil, "watched who has the name", "the same owner all the time, but for the restart", "it left the bus by itself: has the service crashed? Look into its log")
+	}
 	for _, t := range r.tasks {
 		r.auditTask(t)
 	}

@@ -2,7 +2,7 @@ package conform_test
 
 import (
 	"context"
-	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -56,6 +56,49 @@ func TestTheSimulatedRobotConforms(t *testing.T) {
 	}
 }
 
+// What the robot's own faults do to the agent, the kit sees before.
+func TestTheSimulatedRobotsFaultsAreNamed(t *testing.T) {
+	t.Parallel()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	dir := t.TempDir()
+	if err := robot.WriteCatalog(dir); err != nil {
+		t.Fatal(err)
+	}
+	cat, err := conform.LoadCatalog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		fault string
+		want  conform.ID
+	}{
+		{"setMoveTo:lie_done", conform.Proof}, {"setMoveTo:arrive_elsewhere=entrance", conform.Proof}, {"setMoveTo:drop_event=movement.arrived", conform.Proof},
+		{"setMoveTo:hang", conform.Answers}, {"setMoveTo:no_result", conform.Ends}, {"setMoveTo:ignore_cancel", conform.Cancel},
+		{"setMoveTo:ignore_pause", conform.Pause}, {"setMoveTo:hang_query", conform.Answers}, {"setMoveTo:duplicate_events", conform.Events},
+	} {
+		o := robot.Options{Bus: startBus(t), Speed: 8, Home: home.Options{Start: "living_room"}}
+		if err := o.Home.Faults.Add(tc.fault); err != nil {
+			t.Fatal(err)
+		}
+		startRobot(t, o)
+		wg.Go(func() {
+			service := robot.BusPrefix + ".Mover"
+			if err := waitName(o.Bus, service); err != nil {
+				t.Error(err)
+				return
+			}
+			rep, err := conform.Run(t.Context(), conform.Options{Bus: o.Bus, Service: service, Catalog: cat, Timeout: 20 * time.Second, Evidence: 3 * time.Second,
+				Skip: []conform.ID{conform.Restart, conform.Memory}})
+			if err != nil {
+				t.Errorf("%s: %v", tc.fault, err)
+			} else if !slices.Contains(rep.Failed(), tc.want) {
+				t.Errorf("%s: the kit names %v, want %s among them", tc.fault, rep.Failed(), tc.want)
+			}
+		})
+	}
+}
+
 func startRobot(t *testing.T, o robot.Options) *robot.Robot {
 	t.Helper()
 	r, err := robot.New(o)
@@ -71,42 +114,4 @@ func startRobot(t *testing.T, o robot.Options) *robot.Robot {
 	})
 	t.Cleanup(func() { stop(); wg.Wait() })
 	return r
-}
-
-// The example executors are complete: they pass every check, over kill -9 in the middle of a task.
-func TestTheExamplesConform(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		dir, service, method string
-		program              func(t *testing.T, address, state string) []string
-	}{
-		{"python", "com.example.Head", "turnHead", pythonExample},
-		{"c", "com.example.Lamp", "fadeLamp", cExample},
-	} {
-		t.Run(tc.dir, func(t *testing.T) {
-			t.Parallel()
-			address := startBus(t)
-			c := startChild(t, address, tc.service, tc.program(t, address, filepath.Join(t.TempDir(), "tasks"))...)
-			cat, err := conform.LoadCatalog(example(tc.dir, "catalog.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			rep := check(t, conform.Options{Bus: address, Service: tc.service, Catalog: cat, Restart: c.restart})
-			wantAll(t, rep)
-			if rep.Operation.Method != tc.method || rep.Operation.Limits["stop"] != 2000 {
-				t.Errorf("took %+v from the catalog", rep.Operation)
-			}
-		})
-	}
-}
-
-func pythonExample(t *testing.T, address, state string) []string {
-	mustRun(t, "the example needs Debian's dbus-next: apt-get install python3-dbus-next", "/usr/bin/python3", "-c", "import dbus_next")
-	return []string{"/usr/bin/python3", "-W", "error::DeprecationWarning:__main__", example("python", "head_executor.py"), "--bus", address, "--state", state}
-}
-
-func cExample(t *testing.T, address, state string) []string {
-	dir := t.TempDir()
-	mustRun(t, "the example needs a compiler and libsystemd: apt-get install gcc make pkg-config libsystemd-dev", "make", "-C", example("c"), "-s", "DIR="+dir)
-	return []string{filepath.Join(dir, "lamp_executor"), state, address}
 }

@@ -3,6 +3,7 @@ package conform
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -17,7 +18,13 @@ func (r *run) restarts(ctx context.Context) {
 	if !r.begin(ctx, t, Restart, Memory) || r.early(t, Restart, Memory) {
 		return
 	}
-	old := r.w.present()
+	old, before := r.w.present(), r.w.departures()
+	if r.gone() {
+		r.notRun(leftReason, Restart, Memory)
+		return
+	}
+	r.leaves = math.MaxInt // until it is back
+	defer func() { r.leaves = min(r.leaves, r.w.departures()) }()
 	if err := r.o.Restart(ctx); err != nil {
 		r.notRun(fmt.Sprintf("the command of --restart failed: %v", err), Restart, Memory)
 		r.clear(ctx, t)
@@ -33,6 +40,7 @@ func (r *run) restarts(ctx context.Context) {
 		r.clear(ctx, t)
 		return
 	}
+	r.leaves = max(before+1, r.w.departures())
 	r.truthful(ctx, t)
 	r.remembers(ctx)
 	r.serves(ctx)

@@ -34,7 +34,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		if ctx.Err() != nil {
 			return nil, cannot("%w", context.Cause(ctx))
 		}
-		if r.wants(s.checks) {
+		switch {
+		case r.gone():
+			r.notRun(leftReason, s.checks...)
+		case r.wants(s.checks):
 			o.Tell(s.tell)
 			s.do(r, ctx)
 		}
@@ -72,6 +75,7 @@ type run struct {
 	given  int // the task that got them last; -1: none
 	found  map[ID]*Check
 	silent int // calls without an answer, in a row
+	leaves int // how often the service may have left the bus by now: once for each restart
 }
 
 // task is one id that the kit has used.
@@ -114,6 +118,10 @@ func (r *run) check(id ID) *Check {
 
 // saw notes one step of a check. One that is not ok fails it for good.
 func (r *run) saw(ok bool, id ID, t *task, did, expected, seen string) bool {
+	if !ok && id != Answers && r.gone() {
+		r.notRun(leftReason, id)
+		return false
+	}
 	c := r.check(id)
 	s := Step{Did: did, Expected: expected, Seen: seen, OK: ok}
 	if t != nil {
@@ -128,6 +136,12 @@ func (r *run) saw(ok bool, id ID, t *task, did, expected, seen string) bool {
 	}
 	return ok
 }
+
+// gone says whether the service has left the bus although nobody has restarted it. What is not seen then is not held against it: that it
+// left is named, once, by the check "answers".
+func (r *run) gone() bool { return r.w.departures() > r.leaves }
+
+const leftReason = "the service left the bus (see answers)"
 
 func (r *run) failed(id ID) bool { return r.check(id).Status == Failed }
 
@@ -165,11 +179,11 @@ const maxSilent = 4
 
 // call makes a call, and holds its answer to the limit. false: there is no answer to go on with, and the check "answers" has failed.
 func (r *run) call(ctx context.Context, t *task, limit time.Duration, member string, args ...any) (reply, bool) {
-	if r.silent >= maxSilent {
+	if r.silent >= maxSilent || r.gone() {
 		return reply{method: member, silent: true, limit: limit}, false
 	}
 	got := r.w.call(ctx, limit, member, args...)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || r.gone() {
 		return got, false
 	}
 	r.saw(!got.silent, Answers, t, r.calling(member, args), fmt.Sprintf("an answer within %v", limit), got.String())
@@ -257,9 +271,11 @@ const beginTime = time.Second
 
 // result waits for the Result of a task.
 func (r *run) result(ctx context.Context, t *task, limit time.Duration) (outcome, reason string, came bool) {
-	h, came := r.w.signal(ctx, limit, t.id, "Result", nil)
-	if came {
+	r.w.until(ctx, limit, func() bool { return r.ended(t) || r.gone() })
+	for _, h := range r.results1(t) {
+		came = true
 		outcome, reason = outcomeOf(h)
+		break
 	}
 	return outcome, reason, came
 }

@@ -80,6 +80,7 @@ type witness struct {
 	log     []heard
 	replies []reply
 	owner   string        // who has the name now; "" for nobody
+	left    int           // how often an owner has lost the name
 	news    chan struct{} // closed and made anew whenever something came
 }
 
@@ -132,6 +133,9 @@ func (w *witness) DeliverSignal(_, _ string, s *godbus.Signal) {
 		var name, was, owner string
 		if godbus.Store(s.Body, &name, &was, &owner) == nil && name == w.name {
 			w.owner = owner
+			if was != "" {
+				w.left++
+			}
 		}
 	} else if member, ours := strings.CutPrefix(s.Name, Interface+"."); ours && s.Sender == w.owner {
 		w.log = append(w.log, heard{time.Now(), s.Sequence, s.Sender, s.Path, member, taskOf(member, s.Body), s.Body})
@@ -221,6 +225,13 @@ func (w *witness) signal(ctx context.Context, limit time.Duration, task, member 
 		return false
 	})
 	return found, came
+}
+
+// departures is how often an owner has lost the name.
+func (w *witness) departures() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left
 }
 
 func (w *witness) present() string {

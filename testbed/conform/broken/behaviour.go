@@ -31,6 +31,8 @@ type faults struct {
 	endedYes     bool     // the same, only after its end
 	earlyNo      bool     // Result, then a reply that refuses
 	silent       []string // calls that are never answered
+	crashes      bool     // in the middle of each task, and is started anew
+	bare         bool     // honest: can neither pause nor be cancelled, and says so
 	blocks       bool     // no call is answered while a task runs
 
 	// Of the end.
@@ -104,6 +106,8 @@ var all = []Behaviour{
 	{"honest", "does what it says", "", func(*faults) {}},
 	{"ends-at-once", "each task ends before the reply to its Invoke", "", func(f *faults) { f.atOnce = true }},
 
+	{"bare", "can neither pause nor be cancelled, and says so", "", func(f *faults) { f.bare = true }},
+
 	{"answers-late", "accepts after the ack deadline", "accepts", func(f *faults) { f.answerLate = 3 * time.Second }},
 	{"refuses-good", "refuses what is right", "accepts", func(f *faults) { f.refuseAll = true }},
 
@@ -125,6 +129,7 @@ var all = []Behaviour{
 	{"silent-read", "never answers Read", "answers", silent("Read")},
 	{"dead", "answers no call of the interface", "answers", silent("Invoke", "Query", "Cancel", "Pause", "Resume", "Read")},
 	{"blocks", "answers no call while a task runs", "answers", func(f *faults) { f.blocks = true }},
+	{"crashes", "leaves the bus in the middle of a task, and is started anew", "answers", func(f *faults) { f.crashes = true }},
 	{"no-result", "never says how a task ended", "result", func(f *faults) { f.noResult = true }},
 
 	{"two-results", "says the same Result twice", "one-result", func(f *faults) { f.again = "done" }},

@@ -244,11 +244,26 @@ func readTurns(method string, params map[string]godbus.Variant) (turns float64, 
 func (s *Service) begin(j *job) {
 	s.spinning = true
 	life := s.life
+	if s.f.crashes {
+		s.f.crashes = false
+		s.wg.Go(func() {
+			time.Sleep(4 * tick)
+			if s.lives(life) {
+				_ = s.Restart() // a bus that is gone ends the test by itself
+			}
+		})
+	}
 	s.wg.Go(func() {
 		for s.work(j, life) {
 			time.Sleep(tick)
 		}
 	})
+}
+
+func (s *Service) lives(life int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.life == life
 }
 
 // work does a tick's worth of a task; false: there is nothing left to do.
@@ -386,6 +401,8 @@ func (s *Service) Cancel(id, _ string) (bool, string, *godbus.Error) {
 		return false, "not_running", nil
 	}
 	switch {
+	case s.f.bare:
+		return false, "not_supported", nil
 	case s.f.cancelRefused:
 		return false, "robot_fault", nil
 	case s.f.cancelIgnored:
@@ -413,6 +430,9 @@ func (s *Service) hold(id string, paused bool) (bool, string, *godbus.Error) {
 	j := s.tasks[id]
 	if j == nil || j.state != "running" || j.paused == paused {
 		return false, "not_running", nil
+	}
+	if s.f.bare {
+		return false, "not_supported", nil
 	}
 	if !paused && s.f.resumeRefused {
 		return false, "robot_fault", nil

@@ -45,7 +45,9 @@ class Record:
             with open(path, encoding="utf-8") as f:
                 self.tasks = json.load(f)
         except FileNotFoundError:
-            pass  # the first start. A file that cannot be read is an error: to forget is to run a task twice
+            pass  # the first start
+        except ValueError as why:  # to forget what ran is to run it twice: a person has to look
+            raise RuntimeError(f"cannot read {path}: {why}") from why
         for task in self.tasks.values():
             if task["state"] == "running":  # it ended with the process that ran it
                 task.update(state="ended", outcome="failed", reason="service_restarted")
@@ -292,7 +294,7 @@ def main():
     parser.add_argument("--state", default="/var/lib/head-executor/tasks.json", help="what became of each task")
     try:
         return asyncio.run(serve(parser.parse_args()))
-    except (OSError, RuntimeError, DBusError, ValueError) as why:
+    except (OSError, RuntimeError, DBusError) as why:
         print(f"head_executor: {why}", file=sys.stderr)
         return 1
 
