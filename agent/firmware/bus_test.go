@@ -1,6 +1,8 @@
 package firmware
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -168,5 +170,32 @@ func TestSocketPath(t *testing.T) {
 	}
 	if got := addressOf("unix:path=/here"); got != "unix:path=/here" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A bus that stands still when the agent comes holds nobody up either.
+func TestABusThatStandsStillFromTheBeginning(t *testing.T) {
+	d := startDaemon(t, lax)
+	d.freeze()
+	r := serve(t, d, nil)
+	r.home.does(func() { r.home.Submit(movePlan) })
+	time.Sleep(50 * time.Millisecond) // both sides wait for the bus to let them in
+	r.stop()
+	d.thaw()
+}
+
+// A flood of signals ends the session, which then asks anew who is there; it neither blocks the connection nor drops one of them silently.
+func TestAFloodOfSignalsEndsTheSession(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	in := inbox{make(chan *godbus.Signal, 2), end}
+	for range 2 {
+		in.DeliverSignal("", "", &godbus.Signal{})
+	}
+	if ctx.Err() != nil {
+		t.Fatal("ended although all fit")
+	}
+	in.DeliverSignal("", "", &godbus.Signal{})
+	if !errors.Is(context.Cause(ctx), errFlood) {
+		t.Errorf("the cause is %v", context.Cause(ctx))
 	}
 }

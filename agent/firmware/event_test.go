@@ -1,6 +1,7 @@
 package firmware
 
 import (
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -156,5 +157,35 @@ func TestParseSources(t *testing.T) {
 	}
 	if got, err := ParseSources(" \n"); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestValueOf(t *testing.T) {
+	low, high := 0.0, 10.0
+	for _, tc := range []struct {
+		name string
+		v    any
+		decl catalog.Param
+		want any // nil: refused
+	}{
+		{"a number", 1.5, catalog.Param{Type: catalog.Number}, 1.5},
+		{"no number at all", math.NaN(), catalog.Param{Type: catalog.Number}, nil},
+		{"without end", math.Inf(1), catalog.Param{Type: catalog.Number}, nil},
+		{"a whole number", uint16(7), catalog.Param{Type: catalog.Integer}, 7.0},
+		{"one that a float does not hold", uint64(1<<53 + 2), catalog.Param{Type: catalog.Integer}, nil},
+		{"below its bound", int16(-1), catalog.Param{Type: catalog.Integer, Minimum: &low, Maximum: &high}, nil},
+		{"above its bound", 10.5, catalog.Param{Type: catalog.Number, Minimum: &low, Maximum: &high}, nil},
+		{"truth", true, catalog.Param{Type: catalog.Boolean}, true},
+		{"a number for truth", byte(1), catalog.Param{Type: catalog.Boolean}, nil},
+		{"one of the words", "good", catalog.Param{Type: catalog.String, Enum: []any{"good", "bad"}}, "good"},
+		{"another word", "fair", catalog.Param{Type: catalog.String, Enum: []any{"good", "bad"}}, nil},
+		{"a long text", strings.Repeat("x", 8193), catalog.Param{Type: catalog.String}, nil},
+		{"a list", []string{"a"}, catalog.Param{Type: catalog.String}, nil},
+		{"a path", godbus.ObjectPath("/a"), catalog.Param{Type: catalog.String}, nil},
+	} {
+		got, err := valueOf(tc.v, tc.decl)
+		if (err == nil) != (tc.want != nil) || got != tc.want {
+			t.Errorf("%s: %v, %v", tc.name, got, err)
+		}
 	}
 }

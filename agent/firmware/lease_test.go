@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"deviceagent/taskmanager/core"
 )
 
@@ -222,21 +224,42 @@ func TestNoRestartBeforeLeasesCanBeTakenAnew(t *testing.T) {
 	}
 }
 
-// An owner that went before its lease was written down has none.
-func TestALeaseOfOneWhoHasGone(t *testing.T) {
-	l := newLeases()
-	now := time.Now()
-	if _, err := l.take(caller{name: ":1.1"}, "x", time.Minute, now); err != nil {
+// An owner that went before its lease was written down has none: nobody would end it.
+func TestOneWhoHasGoneGetsNoLease(t *testing.T) {
+	d := startDaemon(t, lax)
+	g := enter(t, d)
+	s := &session{Service: New(Options{Log: zerolog.Nop()}), conn: g.conn}
+	if id, fail := s.lend(caller{name: ":1.999"}, "x", time.Minute); fail == nil {
+		t.Errorf("%s was given", id)
+	}
+	if got, _ := s.leases.standing(time.Now()); len(got) != 0 {
+		t.Errorf("%v stand", got)
+	}
+	if id, fail := s.lend(caller{name: g.conn.Names()[0]}, "x", time.Minute); fail != nil || id == "" {
+		t.Errorf("one who is there: %v", fail)
+	}
+}
+
+// An announcement that the core refuses leaves leases as they were.
+func TestLeasesAreShutAndOpenedAgain(t *testing.T) {
+	l, now := newLeases(), time.Now()
+	take := func(owner string) error {
+		_, err := l.take(caller{name: owner}, "x", time.Minute, now)
+		return err
+	}
+	if err := take(":1.1"); err != nil {
 		t.Fatal(err)
 	}
-	if got := l.gone(":1.2"); len(got) != 0 {
-		t.Errorf("another one's end took %v", got)
+	if l.shut(":1.2", now.Add(time.Minute), now) || take(":1.3") != nil {
+		t.Error("shut over another one's lease")
 	}
-	if got := l.gone(":1.1"); len(got) != 1 {
-		t.Errorf("its owner's end took %v", got)
+	l.gone(":1.3")
+	if !l.shut(":1.1", now.Add(time.Minute), now) || take(":1.3") == nil {
+		t.Error("not shut")
 	}
-	if got, _ := l.standing(now); len(got) != 0 {
-		t.Errorf("%v stand", got)
+	l.reopen()
+	if err := take(":1.3"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -261,7 +261,12 @@ func (e exported) Busy(why string, seconds uint32, from godbus.Sender) (string, 
 	if why == "" || len(why) > maxText || d <= 0 || d > maxLeaseTime {
 		return "", failure("InvalidArgs", "a lease has a reason of at most 200 bytes, and lasts 1 to 3600 seconds")
 	}
-	id, err := e.s.leases.take(c, why, d, time.Now())
+	return e.s.lend(c, why, d)
+}
+
+// lend gives a caller a lease.
+func (s *session) lend(c caller, why string, d time.Duration) (string, *godbus.Error) {
+	id, err := s.leases.take(c, why, d, time.Now())
 	if errors.Is(err, errRestart) {
 		return "", godbus.NewError(errorRestart, []any{err.Error()})
 	}
@@ -269,14 +274,14 @@ func (e exported) Busy(why string, seconds uint32, from godbus.Sender) (string, 
 		return "", failure("LimitsExceeded", err.Error())
 	}
 	// An owner who went before this call was answered was told to us before there was a lease to end.
-	ctx, cancel := context.WithTimeout(e.s.conn.Context(), askTime)
+	ctx, cancel := context.WithTimeout(s.conn.Context(), askTime)
 	defer cancel()
 	var there bool
-	if err := e.s.call(ctx, "NameHasOwner", c.name).Store(&there); err != nil || !there {
-		e.s.leases.gone(c.name)
+	if err := s.call(ctx, "NameHasOwner", c.name).Store(&there); err != nil || !there {
+		s.leases.gone(c.name)
 		return "", failure("Failed", "the owner of the lease has gone")
 	}
-	e.s.o.Log.Info().Str("lease", id).Str("owner", c.name).Uint32("uid", c.uid).Uint32("pid", c.pid).Str("reason", why).Dur("for_ms", d).Msg("lease taken")
+	s.o.Log.Info().Str("lease", id).Str("owner", c.name).Uint32("uid", c.uid).Uint32("pid", c.pid).Str("reason", why).Dur("for_ms", d).Msg("lease taken")
 	return id, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	godbus "github.com/godbus/dbus/v5"
 
@@ -162,6 +163,9 @@ func TestEveryMethodAsksWhoCalls(t *testing.T) {
 	if n := len(r.home.Inboxes) + len(r.home.events()); n != 0 {
 		t.Errorf("%d messages and events went in all the same", n)
 	}
+	if n := strings.Count(r.log.String(), "call on the bus refused"); n < 5 || n > 10 {
+		t.Errorf("%d lines of refused calls, want the first 5 of a minute: whoever may not call must not fill the log", n)
+	}
 }
 
 // A broadcast is not for everybody: goals and questions tell what people do at home.
@@ -270,10 +274,15 @@ func TestAGreedyCallerKeepsNobodyOut(t *testing.T) {
 	for range 3 * perCaller {
 		g.conn.Object(Name, Path).Go(Interface+".Status", 0, answers)
 	}
-	refused := 0
+	refused, late := 0, time.After(patience)
 	for refused < 2*perCaller {
-		if c := <-answers; c.Err != nil && c.Err.(godbus.Error).Name == busError+"LimitsExceeded" {
-			refused++
+		select {
+		case c := <-answers:
+			if c.Err != nil && c.Err.(godbus.Error).Name == busError+"LimitsExceeded" {
+				refused++
+			}
+		case <-late:
+			t.Fatalf("%d of %d calls were refused, want %d", refused, 3*perCaller, 2*perCaller)
 		}
 	}
 	close(block)
