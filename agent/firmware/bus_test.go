@@ -3,6 +3,7 @@ package firmware
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -197,5 +198,30 @@ func TestAFloodOfSignalsEndsTheSession(t *testing.T) {
 	in.DeliverSignal("", "", &godbus.Signal{})
 	if !errors.Is(context.Cause(ctx), errFlood) {
 		t.Errorf("the cause is %v", context.Cause(ctx))
+	}
+}
+
+// A reason that no bus would carry does not throw the agent off it, again and again.
+func TestATextThatABusDoesNotTake(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.listen()
+	r.home.does(func() {
+		r.home.Do(core.ControlReceived{Head: core.Head{Msg: "m-1", Hash: "h", Local: true}, Verb: "pause", Scope: "all", By: "some\x00body", Why: "cut off \xff"})
+	})
+	g.hears("Held[operator:all some\uFFFDbody cut off \uFFFD]")
+	var st map[string]godbus.Variant
+	if fail := g.asks("Status", nil, &st); fail != "" || !strings.Contains(fmt.Sprint(st["HeldBy"]), "cut off") {
+		t.Errorf("%s %v", fail, st["HeldBy"])
+	}
+	var ok bool
+	var id, code string
+	var faults []fault
+	odd := strings.Replace(movePlan, `"workflow":{`, `"work\u0000flow":1,"workflow":{`, 1)
+	if fail := g.asks("Submit", args(odd), &ok, &id, &code, &faults); fail != "" || ok || len(faults) == 0 {
+		t.Errorf("%s %v %s %v", fail, ok, code, faults)
+	}
+	if n := strings.Count(r.log.String(), `"on the bus"`); n != 1 {
+		t.Errorf("the agent came to the bus %d times", n)
 	}
 }

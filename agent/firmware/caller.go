@@ -161,5 +161,5 @@ func (s *session) admit(sender godbus.Sender, method string, need role) (c calle
 
 // failure is an error of the bus's own names.
 func failure(name, text string) *godbus.Error {
-	return godbus.NewError(busError+name, []any{text})
+	return godbus.NewError(busError+name, []any{clean(text)})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"deviceagent/taskmanager/core"
 )
@@ -46,7 +47,7 @@ func snapshotOf(s *core.State, now core.Now) snapshot {
 	cat := s.Catalog()
 	snap := snapshot{mode: string(s.Mode()), questions: map[string]question{}, etag: cat.Etag, rooms: cat.RoomsEtag}
 	for _, h := range s.Holders() {
-		snap.holders = append(snap.holders, holder{h.ID(), h.By, h.Why})
+		snap.holders = append(snap.holders, holder{h.ID(), clean(h.By), clean(h.Why)})
 	}
 	for _, id := range s.Open() {
 		snap.goals = append(snap.goals, goalOf(s.Workflows[id]))
@@ -67,6 +68,12 @@ func snapshotOf(s *core.State, now core.Now) snapshot {
 		}
 	}
 	return snap
+}
+
+// clean makes what people wrote fit for a bus, which closes the connection over a text that is none. It would be written anew after each
+// return, and the agent never stay.
+func clean(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func goalOf(wf *core.Workflow) goal {

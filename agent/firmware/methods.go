@@ -112,7 +112,7 @@ func (e exported) Submit(plan string, from godbus.Sender) (accepted bool, workfl
 func faultsOf(ans core.Answer) []fault {
 	out := []fault{}
 	for _, f := range ans.Faults {
-		out = append(out, fault{f.Path, f.Message})
+		out = append(out, fault{clean(f.Path), clean(f.Message)})
 	}
 	return out
 }
@@ -168,7 +168,7 @@ func failureOf(err error) *godbus.Error {
 	case errors.Is(err, context.DeadlineExceeded):
 		name = errorNoAnswer
 	}
-	return godbus.NewError(name, []any{err.Error()})
+	return godbus.NewError(name, []any{clean(err.Error())})
 }
 
 // Answer answers a question.
