@@ -211,16 +211,22 @@ func serve(sd *systemd.Service, doors systemd.Doors, o agent.Options) int {
 	}
 	o.Notify("STATUS=checks the store, and comes back to what was open")
 	a, err := agent.New(ctx, o)
-	if err != nil {
+	if err == nil {
+		err = a.Run(ctx)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()): // asked to stop in the middle of the start: that is no fault
+		log.Info().Err(err).Msg("stopped before it was ready")
+		return exitOK
+	case a == nil:
 		log.Error().Err(err).Msg("agent cannot start")
 		o.Notify(systemd.Status(err.Error()))
 		return exitError
 	}
-	if err := a.Run(ctx); err != nil {
-		log.Error().Err(err).Msg("agent ended")
-		return exitError
-	}
-	return exitOK
+	log.Error().Err(err).Msg("agent ended")
+	return exitError
 }
 
 // enter takes the doors that systemd handed over: where they are its socket unit decides, whatever the settings say.
