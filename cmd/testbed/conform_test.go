@@ -53,6 +53,7 @@ func TestConformExitCodes(t *testing.T) {
 		{"a command that restarts nothing", "honest", wheel("--restart", "true", "--restart-time", "100ms"), 3, conform.Incomplete, nil},
 		{"a command that fails", "honest", wheel("--restart", "exit 4"), 3, conform.Incomplete, nil},
 		{"what it cannot do does not apply", "bare", wheel(noRestart...), 0, conform.AllPassed, nil},
+		{"what was true before proves nothing", "honest", append(noRestart, "--method", "spin", "--params", `{"turns": 3}`, "--prove", "wheel.spinning=false"), 3, conform.Incomplete, nil},
 		{"a lying done", "lies-done", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Proof, conform.Events}},
 		{"an event that echoes", "event-echo", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Events}},
 		{"bad input that runs", "takes-anything", wheel(noRestart...), 1, conform.SomeFailed, []conform.ID{conform.Refuses}},

@@ -24,6 +24,7 @@ func (r *run) audit() {
 	}
 	r.strangers(log)
 	r.types(log)
+	r.elsewhere()
 	r.numbers(log)
 	r.rate(log)
 	if c := r.check(Events); c.Status == NotRun && c.Reason == "" {
@@ -33,7 +34,7 @@ func (r *run) audit() {
 
 // auditTask holds a task's Results against its answer and against one another.
 func (r *run) auditTask(t *task) {
-	said := r.results1(t)
+	said := r.resultsOf(t)
 	if t.reply.method != "" && !t.reply.silent {
 		first := len(said) > 0 && said[0].order < t.reply.order
 		accepted, _, err := t.reply.accepted()
@@ -67,7 +68,7 @@ func (r *run) auditTask(t *task) {
 
 // afterEnd: evidence may follow done, since a sensor may need a moment. Nothing else may follow the end of a task.
 func (r *run) afterEnd(t *task, id ID) {
-	outcome, _ := outcomeOf(r.results1(t)[0])
+	outcome, _ := outcomeOf(r.resultsOf(t)[0])
 	seen := "nothing"
 	for _, h := range r.after(t) {
 		if h.member != "Event" || outcome != "done" {
@@ -120,12 +121,19 @@ func (r *run) types(log []heard) {
 			fault, want = "no signal of this interface", "a signal of executor1.xml"
 		case is != want:
 			fault = "signature " + is
-		case h.path != r.w.path:
-			fault = "it comes from object " + string(h.path)
 		default:
 			fault = r.signalFault(h)
 		}
 		r.typed(fault, "read signal "+h.member+"("+showAll(h.body)+")", "signature "+want+" and the documented fields")
+	}
+}
+
+// elsewhere: signals of our tasks that come from another object of the service are heard by nobody.
+func (r *run) elsewhere() {
+	for _, h := range r.w.other {
+		if slices.ContainsFunc(r.tasks, func(t *task) bool { return t.id == h.task }) {
+			r.typed("it comes from object "+string(h.path), "read signal "+h.member+"("+showAll(h.body)+")", "a signal of object "+r.o.Path)
+		}
 	}
 }
 
@@ -138,6 +146,9 @@ func (r *run) typed(fault, did, expected string) {
 	}
 }
 
+// knownWords are what Query may say.
+var knownWords = []string{"running", "ended", "unknown"}
+
 func (r *run) answerFault(a reply) string {
 	switch a.method {
 	case "Read":
@@ -145,7 +156,7 @@ func (r *run) answerFault(a reply) string {
 	case "Query":
 		details, _ := a.body[1].(map[string]godbus.Variant)
 		known, _ := a.body[0].(string)
-		if !slices.Contains([]string{"running", "ended", "unknown"}, known) {
+		if !slices.Contains(knownWords, known) {
 			return fmt.Sprintf("known is %q; running, ended and unknown are the words", known)
 		}
 		fault := fieldFault(details, map[string]string{"sealed": "b", "paused": "b", "outcome": "s", "reason": "s", "output": "a{sv}", "event": "a{sv}"})
@@ -273,8 +284,6 @@ func isName(text string) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._:-@", c))
 	})
 }
-
-func entryName(method string) catalog.Method { return catalog.Method(method) }
 
 // numbers: a source counts its events up, for as long as its service lives.
 func (r *run) numbers(log []heard) {

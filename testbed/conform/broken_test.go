@@ -36,7 +36,7 @@ func wheelCatalog(name string) *catalog.Catalog {
 		Effects: map[catalog.EffectID]catalog.Effect{"wheel_spun": {Terminal: catalog.Expr{All: []catalog.Expr{spun, context("wheel.turns", "$turns")}},
 			Contradicted: []catalog.Leaf{{Event: "wheel.spun", MatchNot: map[string]any{"turns": "$turns"}}},
 			Confidence:   catalog.Confidence{Accept: []catalog.Class{catalog.Independent}}}},
-		Events:    map[catalog.EventName]catalog.Event{"wheel.spun": {Class: catalog.Independent, Resource: "wheel", Data: map[string]catalog.Param{"turns": {Type: catalog.Number}}}},
+		Events:    map[catalog.EventName]catalog.Event{"wheel.spun": {Class: catalog.Independent, Resource: "wheel", Data: map[string]catalog.Param{"turns": {Type: catalog.Number}, "grip": {Type: catalog.Number}}}},
 		Context:   map[catalog.ContextKey]catalog.Key{"wheel.turns": {Type: catalog.Number}, "wheel.spinning": {Type: catalog.Boolean}, "wheel.grip": {Type: catalog.Number}},
 		Resources: map[catalog.ResourceID]catalog.Resource{"wheel": {AtRest: &rest}},
 	}

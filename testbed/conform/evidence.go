@@ -223,10 +223,6 @@ func (r *run) proves(ctx context.Context, t *task, outcome, reason string, alrea
 	}
 	end := time.Now().Add(r.o.Evidence)
 	for _, p := range t.call.proof {
-		if slices.Contains(already, p.name) {
-			r.notRun(p.name+" was true before the task began: give a second --params, so that there is something to do", Proof)
-			continue
-		}
 		ok, seen, id := r.proved(ctx, t, p, end)
 		if id == Answers {
 			r.notRun("Read was not answered (see answers)", Proof)
@@ -237,6 +233,9 @@ func (r *run) proves(ctx context.Context, t *task, outcome, reason string, alrea
 		}
 		r.saw(ok, id, t, "looked for "+p.name+" ("+sayExpr(p.expr, t.call.args)+") after Result done of "+t.id,
 			fmt.Sprintf("true within %v of done", r.o.Evidence), seen)
+	}
+	if len(already) > 0 && len(already) == len(t.call.proof) {
+		r.notRun(strings.Join(already, ", ")+" was true before the task began: give a second --params, so that there is something to do", Proof)
 	}
 	if len(t.call.proof) == 0 {
 		r.notRun("give --prove KEY=VALUE, or --catalog: what is true when the task is done", Proof)

@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"github.com/godbus/dbus/v5/introspect"
 
 	"deviceagent/executors/dbus"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // look compares the interface with its XML, and reads the property and the context once.
@@ -123,7 +123,7 @@ func (r *run) reads(ctx context.Context) {
 	}
 	keys = append(keys, readKeys(r.op.atRest...)...)
 	if r.o.Catalog != nil {
-		if d := r.o.Catalog.Operations[entryName(r.op.method)].Binding.DBus; d != nil {
+		if d := r.o.Catalog.Operations[catalog.Method(r.op.method)].Binding.DBus; d != nil {
 			for _, k := range d.Keys {
 				keys = append(keys, string(k))
 			}

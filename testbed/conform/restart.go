@@ -95,7 +95,7 @@ func (r *run) truthful(ctx context.Context, t *task) {
 func (r *run) remembers(ctx context.Context) {
 	tried := false
 	for _, t := range r.tasks {
-		said := r.results1(t)
+		said := r.resultsOf(t)
 		switch {
 		case t.why == "seal" && r.op.durable && r.check(Seal).Status == Passed:
 			tried = true

@@ -131,8 +131,8 @@ func (r *run) saw(ok bool, id ID, t *task, did, expected, seen string) bool {
 	switch {
 	case !ok:
 		c.Status, c.Reason, c.Change = Failed, "", aboutOf(id).mend
-	case c.Status == NotRun:
-		c.Status, c.Reason = Passed, ""
+	case c.Status == NotRun && c.Reason == "": // what was not tried to its end stays so
+		c.Status = Passed
 	}
 	return ok
 }
@@ -207,7 +207,7 @@ func (r *run) newTask(why string, c call) *task {
 // turn is the set of arguments for the next task: the same until a task with it was done, since only then there is nothing left to do.
 func (r *run) turn() call {
 	if r.given >= 0 {
-		for _, h := range r.results1(r.tasks[r.given]) {
+		for _, h := range r.resultsOf(r.tasks[r.given]) {
 			if outcome, _ := outcomeOf(h); outcome == "done" {
 				r.next++
 				break
@@ -272,7 +272,7 @@ const beginTime = time.Second
 // result waits for the Result of a task.
 func (r *run) result(ctx context.Context, t *task, limit time.Duration) (outcome, reason string, came bool) {
 	r.w.until(ctx, limit, func() bool { return r.ended(t) || r.gone() })
-	for _, h := range r.results1(t) {
+	for _, h := range r.resultsOf(t) {
 		came = true
 		outcome, reason = outcomeOf(h)
 		break

@@ -67,8 +67,8 @@ func (r *run) query(ctx context.Context, t *task) (known string, details map[str
 		return "", nil, false
 	}
 	var raw map[string]godbus.Variant
-	if godbus.Store(got.body, &known, &raw) != nil {
-		return "", nil, false
+	if godbus.Store(got.body, &known, &raw) != nil || !slices.Contains(knownWords, known) {
+		return "", nil, false // the check "types" says so
 	}
 	details, err := plainMap(raw)
 	t.told, _ = details["outcome"].(string)
@@ -141,13 +141,13 @@ func (r *run) again(ctx context.Context, t *task, when string) {
 	}
 	t.twice = t.twice || accepted
 	if accepted && r.ended(t) {
-		results := len(r.results1(t))
-		r.w.until(ctx, r.o.Stop+r.o.Settle, func() bool { return len(r.results1(t)) > results })
+		results := len(r.resultsOf(t))
+		r.w.until(ctx, r.o.Stop+r.o.Settle, func() bool { return len(r.resultsOf(t)) > results })
 	}
 }
 
-// results1 are the Results that were said of one task.
-func (r *run) results1(t *task) []heard {
+// resultsOf are the Results that were said of one task.
+func (r *run) resultsOf(t *task) []heard {
 	return slices.DeleteFunc(r.w.of(t.id), func(h heard) bool { return h.member != "Result" })
 }
 
@@ -167,7 +167,7 @@ func (r *run) soFar(ctx context.Context, t *task) string {
 
 // agrees holds Query against the Result that was heard.
 func (r *run) agrees(ctx context.Context, t *task) {
-	said := r.results1(t)
+	said := r.resultsOf(t)
 	if len(said) == 0 {
 		return
 	}
@@ -216,7 +216,7 @@ func (r *run) cancels(ctx context.Context) {
 	outcome, why, came := r.result(ctx, t, max(r.o.Stop-time.Since(got.asked), 0))
 	if outcome == "done" && r.w.of(t.id) != nil {
 		// It may have come to its end by itself just before: the claim is true then, and says nothing about cancelling.
-		if h := r.results1(t)[0]; h.order < got.order {
+		if h := r.resultsOf(t)[0]; h.order < got.order {
 			r.notRun("the task ended before the cancel reached it; give --params that take longer", Cancel, Stopped)
 			return
 		}

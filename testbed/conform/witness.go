@@ -78,6 +78,7 @@ type witness struct {
 	path    godbus.ObjectPath
 	mu      sync.Mutex
 	log     []heard
+	other   []heard // from other objects of the service: nobody listens to them, and they may be another executor's
 	replies []reply
 	owner   string        // who has the name now; "" for nobody
 	left    int           // how often an owner has lost the name
@@ -138,7 +139,12 @@ func (w *witness) DeliverSignal(_, _ string, s *godbus.Signal) {
 			}
 		}
 	} else if member, ours := strings.CutPrefix(s.Name, Interface+"."); ours && s.Sender == w.owner {
-		w.log = append(w.log, heard{time.Now(), s.Sequence, s.Sender, s.Path, member, taskOf(member, s.Body), s.Body})
+		h := heard{time.Now(), s.Sequence, s.Sender, s.Path, member, taskOf(member, s.Body), s.Body}
+		if s.Path == w.path {
+			w.log = append(w.log, h)
+		} else {
+			w.other = append(w.other, h)
+		}
 	}
 	close(w.news)
 	w.news = make(chan struct{})

@@ -3,6 +3,7 @@ package broken
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
@@ -22,6 +23,8 @@ type faults struct {
 
 	// Of Invoke.
 	answerLate   time.Duration
+	feedbackPath string // behind the path of its object
+	sentence     string // instead of a reason
 	refuseAll    bool
 	takeAll      bool     // any method, any arguments
 	runRefused   bool     // says no, and runs it
@@ -51,6 +54,7 @@ type faults struct {
 	alter     func(member string, body []any) []any // a signal before it is sent
 	replies   map[string]any                        // methods that answer in another form
 	values    map[string]godbus.Variant             // beside the context
+	beside    func(s *Service)                      // says something beside each Event
 	percent   float64
 	flood     int // signals at each tick
 
@@ -63,6 +67,7 @@ type faults struct {
 	cancelSpins   bool // the wheel spins on, silently
 	pauseMute     bool // no Held true
 	pauseUntold   bool // Query does not say paused
+	pauseSpins    bool // rests by its word only
 	pauseGoesOn   bool
 	resumeMute    bool
 	resumeFails   bool
@@ -81,6 +86,8 @@ type faults struct {
 	restartAlters  bool // says failed of what was done
 	restartUnseals bool
 	restartRefuses bool // takes no task any more
+	restartTakes   bool // takes the task that was cut off once more
+	restartRepeats bool // takes what was done once more
 	restartSpins   bool // the wheel spins on
 
 	// Of what is asked beside.
@@ -161,12 +168,15 @@ var all = []Behaviour{
 	{"pause-without-held", "accepts a pause, and never says that it rests", "pause", func(f *faults) { f.pauseMute = true }},
 	{"pause-untold", "does not say by Query that it rests", "pause", func(f *faults) { f.pauseUntold = true }},
 	{"paused-goes-on", "says that it rests, and goes on", "pause-rest", func(f *faults) { f.pauseGoesOn = true }},
+	{"paused-spins", "says that it rests, and the wheel spins on", "pause-rest", func(f *faults) { f.pauseSpins = true }},
 	{"resume-without-held", "goes on, and does not say so", "resume", func(f *faults) { f.resumeMute = true }},
 	{"resume-fails", "accepts a resume, and fails the task", "resume", func(f *faults) { f.resumeFails = true }},
 	{"resume-refused", "refuses a resume", "resume", func(f *faults) { f.resumeRefused = true }},
 
 	{"restart-running", "says after a restart that the task runs, and it never ends", "restart", func(f *faults) { f.restartRuns = true }},
 	{"restart-goes-on", "says after a restart that the task failed, and goes on with it", "restart", func(f *faults) { f.restartGoesOn = true }},
+	{"restart-takes-again", "says after a restart that the task failed, and takes its id again", "restart", func(f *faults) { f.restartTakes = true }},
+	{"restart-repeats", "takes after a restart the id of what was done", "restart-memory", func(f *faults) { f.restartRepeats = true }},
 	{"restart-spins", "says after a restart that the task failed, and the wheel spins on", "restart", func(f *faults) { f.restartSpins = true }},
 	{"restart-refuses", "takes no task after a restart", "restart", func(f *faults) { f.restartRefuses = true }},
 	{"restart-forgets", "has forgotten after a restart what had ended", "restart-memory", func(f *faults) { f.restartForgets = true }},
@@ -205,7 +215,30 @@ var all = []Behaviour{
 			}
 		}}
 	}},
+	{"known-odd-word", "says another word than running by Query", "types", func(f *faults) {
+		f.replies = map[string]any{"Query": func(s *Service) any {
+			return func(id string) (string, map[string]godbus.Variant, *godbus.Error) {
+				known, details, fail := s.Query(id)
+				return strings.Replace(known, "running", "busy", 1), details, fail
+			}
+		}}
+	}},
+	{"class-odd-word", "says another class than there are", "types", beside("wheel.spun", "source_class", "sensor")},
+	{"data-text", "says a number of an event as a text", "types", beside("wheel.spun", "data", map[string]godbus.Variant{"grip": godbus.MakeVariant("much")})},
+	{"event-unknown", "says an event that the catalog does not have", "types", beside("wheel.greased", "reason", "")},
+	{"reason-sentence", "refuses by a sentence", "types", func(f *faults) { f.sentence = "No, I will not." }},
+	{"other-object", "says Feedback from another object", "types", func(f *faults) { f.feedbackPath = "/other" }},
+	{"feedback-of-nobody", "reports progress of a task that nobody gave", "events", func(f *faults) { f.beside = func(s *Service) { s.emit("Feedback", "nobody", 1.0, "") } }},
 	{"floods", "says hundreds of signals a second", "flood", func(f *faults) { f.flood = 200 }},
+}
+
+// beside says a second event without a task, which differs in one field.
+func beside(name, field string, value any) func(*faults) {
+	return func(f *faults) {
+		f.beside = func(s *Service) {
+			s.emit("Event", name, map[string]godbus.Variant{"source": godbus.MakeVariant("wheel_other"), field: godbus.MakeVariant(value)})
+		}
+	}
 }
 
 func silent(calls ...string) func(*faults) { return func(f *faults) { f.silent = calls } }

@@ -171,7 +171,11 @@ func (s *Service) emit(member string, body ...any) {
 	if s.f.alter != nil {
 		body = s.f.alter(member, body)
 	}
-	_ = s.conn.Emit(s.path, iface+"."+member, body...) // a service that was cut off is not heard
+	path := s.path
+	if member == "Feedback" {
+		path += godbus.ObjectPath(s.f.feedbackPath)
+	}
+	_ = s.conn.Emit(path, iface+"."+member, body...) // a service that was cut off is not heard
 }
 
 // Invoke starts a task.
@@ -193,6 +197,9 @@ func (s *Service) Invoke(id, method string, params map[string]godbus.Variant) (b
 		s.begin(j)
 		return false, fault, nil
 	case fault != "" && !s.f.takeAll:
+		if s.f.sentence != "" {
+			fault = s.f.sentence
+		}
 		return false, fault, nil
 	case s.f.refuseAll || s.dull:
 		return false, "robot_fault", nil
@@ -222,6 +229,8 @@ func (s *Service) again(j *job) (bool, string, *godbus.Error) {
 	case s.f.twiceRuns && j.state == "ended":
 		j.state, j.did = "running", 0
 		s.begin(j)
+		return true, "", nil
+	case s.life > 0 && (s.f.restartTakes && j.outcome == "failed" || s.f.restartRepeats && j.outcome == "done"):
 		return true, "", nil
 	case s.f.twiceYes, s.f.endedYes && j.state == "ended":
 		return true, "", nil
@@ -363,6 +372,9 @@ func (s *Service) saw(j *job) {
 		fields["task_id"] = godbus.MakeVariant(task)
 	}
 	s.emit("Event", "wheel.spun", fields)
+	if s.f.beside != nil {
+		s.f.beside(s)
+	}
 }
 
 // Query tells what became of a task.
@@ -437,7 +449,7 @@ func (s *Service) hold(id string, paused bool) (bool, string, *godbus.Error) {
 	if !paused && s.f.resumeRefused {
 		return false, "robot_fault", nil
 	}
-	j.paused, s.spinning = paused, !paused
+	j.paused, s.spinning = paused, !paused || s.f.pauseSpins
 	if !(paused && s.f.pauseMute || !paused && s.f.resumeMute) {
 		s.emit("Held", id, paused)
 	}
