@@ -96,6 +96,7 @@ const (
 	CodeWrongVersion   Code = "wrong_version"       // client: something else answers
 	CodeUsage          Code = "usage"               // command: wrong call
 	CodeInvalidFile    Code = "invalid_file"        // command: the file cannot be read
+	CodeInvalidCatalog Code = "invalid_catalog"     // command: faults in catalog files
 	CodeTimeLimit      Code = "time_limit"          // command: --timeout ran out
 	CodeNotCompleted   Code = "plan_not_completed"  // command: the plan ended otherwise
 	CodeInterrupted    Code = "interrupted"         // command: Ctrl-C
@@ -136,6 +137,7 @@ var Codes = []CodeInfo{
 	{CodeWrongVersion, 0, ExitNoAgent, "what answers on the socket is not this API"},
 	{CodeUsage, 0, ExitUsage, "wrong usage"},
 	{CodeInvalidFile, 0, ExitUsage, "the file cannot be used; nothing was sent"},
+	{CodeInvalidCatalog, 0, ExitUsage, "the catalog cannot be used; nothing was changed"},
 	{CodeTimeLimit, 0, ExitTimeLimit, "time limit reached"},
 	{CodeNotCompleted, 0, ExitNotDone, "the plan ended, not completed"},
 	{CodeInterrupted, 0, ExitInterrupt, "interrupted"},

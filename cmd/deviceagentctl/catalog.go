@@ -66,7 +66,7 @@ func (a *app) tellCatalog(sentence, from string, c *catalog.Catalog, changed []s
 
 // badCatalog tells every fault, each with its file, line and path.
 func badCatalog(from string, err error) error {
-	p := diag.NewProblem(diag.CodeInvalidFile, from, "")
+	p := diag.NewProblem(diag.CodeInvalidCatalog, from, "")
 	faults, ok := errors.AsType[*catalogfile.Error](err)
 	if !ok {
 		p.Detail += ": " + err.Error()
@@ -88,10 +88,10 @@ func badCatalog(from string, err error) error {
 
 func (a *app) exportCatalog(dir string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return diag.NewProblem(diag.CodeInvalidFile, dir+" is not empty, and a catalog of yours may be in it", "deviceagentctl catalog check "+dir)
+		return diag.NewProblem(diag.CodeInvalidCatalog, dir+" is not empty, and a catalog of yours may be in it", "deviceagentctl catalog check "+dir)
 	}
 	if err := os.CopyFS(dir, defaults.Files); err != nil {
-		return diag.NewProblem(diag.CodeInvalidFile, err.Error(), "")
+		return diag.NewProblem(diag.CodeInvalidCatalog, err.Error(), "")
 	}
 	c, _, err := catalogfile.Load(os.DirFS(dir))
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *app) addToCatalog(dir, name string) error {
 	var names []string
 	for file, text := range changed {
 		if err := replaceFile(filepath.Join(dir, file), text); err != nil {
-			return diag.NewProblem(diag.CodeInvalidFile, err.Error(), "deviceagentctl catalog check "+dir)
+			return diag.NewProblem(diag.CodeInvalidCatalog, err.Error(), "deviceagentctl catalog check "+dir)
 		}
 		names = append(names, file)
 	}

@@ -30,6 +30,7 @@ var koreanCodes = map[diag.Code]string{
 	diag.CodeWrongVersion:   "소켓에서 답하는 것이 이 API가 아닙니다",
 	diag.CodeUsage:          "사용법이 틀렸습니다",
 	diag.CodeInvalidFile:    "파일을 쓸 수 없습니다. 아무것도 보내지 않았습니다",
+	diag.CodeInvalidCatalog: "카탈로그를 쓸 수 없습니다. 아무것도 바뀌지 않았습니다",
 	diag.CodeTimeLimit:      "시간 제한에 이르렀습니다",
 	diag.CodeNotCompleted:   "플랜이 끝났지만 완료되지 않았습니다",
 	diag.CodeInterrupted:    "중단되었습니다",

@@ -299,7 +299,11 @@ func (a *app) stepLines(s diag.Step) {
 		for _, ev := range e.Evidence {
 			p.line("        %s", a.evidenceLine(ev))
 		}
-		if len(e.Evidence) == 0 {
+		switch {
+		case len(e.Evidence) > 0:
+		case terminal(s.State):
+			p.line("        evidence: none")
+		default:
 			p.line("        evidence: none yet")
 		}
 	}
