@@ -93,6 +93,10 @@ CUTS ?= 20000
 powercut: ## cuts the power at each write and sync of the real store, and goes on from what a disk may have kept: CUTS=20000
 	go test ./taskmanager/store -run '^TestPowerCut|^TestF12' -v -count=1 -timeout 60m -powercut.cuts $(CUTS) | grep --line-buffered -v "^=== \|^  *---"
 
+.PHONY: conform
+conform: tools ## the conformance kit against the simulated robot, the examples in C and Python, and services that are wrong in one way each
+	go test ./testbed/conform -count=1 -v | grep -E '^ *(---|ok|FAIL|[a-z_]+_test.go)'
+
 .PHONY: mutants
 mutants: build ## removes each guard of the source in turn, in a copy: a test must notice. ONLY=pattern of names
 	@bin/testbed mutants $(if $(ONLY),-only '$(ONLY)')

@@ -79,8 +79,8 @@ func try(ctx context.Context, address, name string, b broken.Behaviour) (*confor
 		op.Cancel, op.Pause = false, false
 		cat.Operations[broken.Method] = op
 	}
-	return conform.Run(ctx, conform.Options{Bus: address, Service: name, Catalog: cat, Ack: 2 * time.Second, Answer: 3 * time.Second, Stop: 5 * time.Second,
-		Hold: 5 * time.Second, Timeout: 12 * time.Second, Evidence: 2 * time.Second, Settle: 500 * time.Millisecond, RestartTime: 20 * time.Second,
+	return conform.Run(ctx, conform.Options{Bus: address, Service: name, Catalog: cat, Ack: 4 * time.Second, Answer: 4 * time.Second, Stop: 5 * time.Second,
+		Hold: 5 * time.Second, Timeout: 12 * time.Second, Evidence: 3 * time.Second, Settle: 500 * time.Millisecond, RestartTime: 20 * time.Second,
 		Restart: func(context.Context) error { return s.Restart() }})
 }
 
@@ -106,6 +106,7 @@ func TestEachBrokenServiceIsNamed(t *testing.T) {
 				_ = got.rep.WriteText(&text)
 				t.Errorf("%s: the kit names %v, want %v\n%s", got.b.What, failed, want, text.String())
 			}
+			t.Logf("%s: named %v", got.b.What, got.rep.Failed())
 			checkForm(t, got.rep)
 			if want := map[string]conform.Outcome{"honest": conform.AllPassed, "bare": conform.AllPassed, "ends-at-once": conform.Incomplete}[got.b.Name]; want != "" && got.rep.Outcome != want {
 				t.Errorf("outcome %s, want %s; not run %v", got.rep.Outcome, want, got.rep.NotRun())

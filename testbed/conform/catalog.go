@@ -3,7 +3,9 @@ package conform
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -48,6 +50,9 @@ func added(text []byte) (fs.FS, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&more); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something stands behind the object")
 	}
 	out := fstest.MapFS{}
 	err := fs.WalkDir(shipped.Files, ".", func(p string, e fs.DirEntry, err error) error {

@@ -9,3 +9,13 @@ func About(id ID) (title, mend string) {
 	}
 	return "", ""
 }
+
+// Learn says what a run would take from options and catalog.
+func Learn(o Options) (Operation, error) {
+	op, err := o.learn()
+	if err != nil {
+		return Operation{}, err
+	}
+	o.fill()
+	return newRun(o, op, &witness{}).report().Operation, o.check()
+}

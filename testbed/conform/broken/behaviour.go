@@ -115,7 +115,7 @@ var all = []Behaviour{
 
 	{"bare", "can neither pause nor be cancelled, and says so", "", func(f *faults) { f.bare = true }},
 
-	{"answers-late", "accepts after the ack deadline", "accepts", func(f *faults) { f.answerLate = 3 * time.Second }},
+	{"answers-late", "accepts after the ack deadline", "accepts", func(f *faults) { f.answerLate = 6 * time.Second }},
 	{"refuses-good", "refuses what is right", "accepts", func(f *faults) { f.refuseAll = true }},
 
 	{"takes-anything", "accepts any method and any arguments", "refuses", func(f *faults) { f.takeAll = true }},
