@@ -84,11 +84,13 @@ func runRobot(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("testbed robot", flag.ContinueOnError)
 	f.StringVar(&opt.Socket, "socket", "/run/deviceagent/executor.sock", "the agent's executor socket")
 	f.StringVar(&opt.Bus, "bus", "", "`address` of a D-Bus: the robot is several services there ("+robot.BusPrefix+".*), instead of one on the socket")
-	f.Func("services", "with --bus: only these `names` of "+strings.Join(robot.Services(), " ")+", separated by commas; home is all in one. Left out: all", func(names string) error {
+	f.BoolVar(&opt.Vendor, "vendor", false, "with --bus: as a robot of another maker, "+robot.VendorPrefix+".*, with interfaces of its own that the catalog maps")
+	f.Func("services", "with --bus: only these `names` of "+strings.Join(robot.Services(false), " ")+", separated by commas; home is all in one. "+
+		"With --vendor of "+strings.Join(robot.Services(true), " ")+". Left out: all", func(names string) error {
 		opt.Services = strings.Split(names, ",")
 		return nil
 	})
-	write := f.String("write-catalog", "", "write the default catalog, bound to the services on the bus, to this `folder`, and end")
+	write := f.String("write-catalog", "", "write the default catalog, bound to the services on the bus (with --vendor to those of another maker), to this `folder`, and end")
 	f.Float64Var(&opt.Speed, "speed", 1, "simulated seconds a real second")
 	f.StringVar(&opt.LogPath, "log", "", "the robot's own log: JSON lines, appended")
 	f.StringVar(&opt.Home.Start, "start", "", "room where the robot stands; empty: the station")
@@ -103,7 +105,7 @@ func runRobot(ctx context.Context, args []string) error {
 		return flagError(err)
 	}
 	if *write != "" {
-		return robot.WriteCatalog(*write)
+		return robot.WriteCatalog(*write, opt.Vendor)
 	}
 	return robot.Run(ctx, opt)
 }

@@ -69,7 +69,7 @@ func runScenarios(ctx context.Context, args []string) error {
 func runFlags(args []string) (opt runOptions, err error) {
 	f := flag.NewFlagSet("testbed run", flag.ContinueOnError)
 	opt.over = scenario.Socket
-	f.Func("over", fmt.Sprintf("how the agent reaches the robot: one `way` of %v (socket); dbus starts a dbus-daemon for each scenario", scenario.Ways), func(text string) (err error) {
+	f.Func("over", fmt.Sprintf("how the agent reaches the robot: one `way` of %v (socket); dbus and vendor start a dbus-daemon for each scenario", scenario.Ways), func(text string) (err error) {
 		opt.over, err = scenario.ParseWay(text)
 		return err
 	})
@@ -108,7 +108,7 @@ func (opt runOptions) load() ([]*scenario.Scenario, error) {
 		s, err := scenario.Load(opt.path)
 		return []*scenario.Scenario{s}, err
 	}
-	all, err := scenario.LoadDir(opt.path)
+	all, err := scenario.LoadDirOver(opt.path, opt.over)
 	if err != nil || opt.only == "" {
 		return all, err
 	}

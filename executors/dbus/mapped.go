@@ -382,18 +382,21 @@ var (
 	resuming   = steering{core.ToResume, func(m *catalog.DBusMap) *catalog.DBusSteer { return m.Resume }}
 )
 
-// steer cancels, pauses or resumes a task. One whose call is not answered yet is steered when it is.
+// steer cancels, pauses or resumes a task. One whose call is not answered yet is steered when it is; but a stop that needs nothing of the
+// answer waits for nobody: a service that hangs over its call may well hear it.
 func (b *mapped) steer(ctx context.Context, task core.TaskID, method catalog.Method, how steering, done func(core.Event, error)) {
 	j := b.find(task, method)
 	if j == nil {
 		b.give(done, nil, fmt.Errorf("nothing is known of task %s", task))
 		return
 	}
-	select {
-	case <-j.answered:
-	case <-ctx.Done():
-		b.give(done, nil, fmt.Errorf("its call is not answered: %w", context.Cause(ctx)))
-		return
+	if byID := byOf(j.spec) == catalog.DBusByID; !byID || how.to != "" {
+		select {
+		case <-j.answered:
+		case <-ctx.Done():
+			b.give(done, nil, fmt.Errorf("its call is not answered: %w", context.Cause(ctx)))
+			return
+		}
 	}
 	answer := core.StopAnswered{Task: task, To: how.to}
 	call := how.call(j.spec)

@@ -16,7 +16,7 @@ import (
 
 // onBus keeps all parts of the robot on the bus, and its buttons and controls, until ctx ends or the whole restarts.
 func (r *Robot) onBus(ctx context.Context) {
-	b := &onBus{r: r, hosts: map[core.ServiceID]*dbus.Host{}, renew: map[core.ServiceID]context.CancelCauseFunc{}}
+	b := &onBus{r: r, hosts: map[core.ServiceID]speaker{}, renew: map[core.ServiceID]context.CancelCauseFunc{}}
 	r.mu.Lock()
 	r.session = b
 	r.mu.Unlock()
@@ -46,7 +46,7 @@ func again(ctx context.Context, do func() error, out *lines) {
 // onBus is the robot's session with an agent that it reaches through several services. Its fields are guarded by the robot's lock.
 type onBus struct {
 	r     *Robot
-	hosts map[core.ServiceID]*dbus.Host
+	hosts map[core.ServiceID]speaker
 	renew map[core.ServiceID]context.CancelCauseFunc
 	panel *godbus.Conn // says which button was pressed
 }
@@ -59,20 +59,20 @@ func (b *onBus) serve(ctx context.Context, p part) error {
 	if err != nil {
 		return err
 	}
-	if p.id == "panel" {
+	if p.id == panel {
 		if err := exportButtons(conn, b.r); err != nil {
 			conn.Close()
 			return err
 		}
 	}
-	h, err := dbus.ServeOn(conn, p.name(), p.path(), serves{program{b.r}, p, b})
+	h, err := speakerOn(conn, p, serves{program{b.r}, p, b})
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	b.r.Do(func(m *home.Home, _ time.Duration) {
 		b.hosts[p.id], b.renew[p.id] = h, cancel
-		if p.id == "panel" {
+		if p.id == panel {
 			b.panel = conn
 		}
 		b.r.out.printf("%s is on the bus", p.name())
@@ -85,6 +85,14 @@ func (b *onBus) serve(ctx context.Context, p part) error {
 		delete(b.hosts, p.id)
 	}
 	return nil
+}
+
+// speakerOn puts a part on the bus, in its shape. A connection on which that fails is closed.
+func speakerOn(conn *godbus.Conn, p part, s serves) (speaker, error) {
+	if p.maker != nil {
+		return serveVendor(conn, p, s)
+	}
+	return dbus.ServeOn(conn, p.name(), p.path(), s)
 }
 
 // serves is one part as the agent sees it: a program that knows its own methods and keys only.
@@ -110,7 +118,7 @@ func (s serves) Read(keys []catalog.ContextKey, answer func([]core.ContextValue)
 }
 
 // say lets a part say something. Where it is not on the bus, nobody hears; a connection that breaks is made anew by its owner.
-func (b *onBus) say(id core.ServiceID, what func(*dbus.Host) error) error {
+func (b *onBus) say(id core.ServiceID, what func(speaker) error) error {
 	if h := b.hosts[id]; h != nil {
 		_ = what(h)
 	}
@@ -118,31 +126,31 @@ func (b *onBus) say(id core.ServiceID, what func(*dbus.Host) error) error {
 }
 
 // ofTask lets the part speak that was asked for the task.
-func (b *onBus) ofTask(task core.TaskID, what func(*dbus.Host) error) error {
+func (b *onBus) ofTask(task core.TaskID, what func(speaker) error) error {
 	return b.say(b.r.asked[task], what)
 }
 
 func (b *onBus) Progress(p core.TaskProgress) error {
-	return b.ofTask(p.Task, func(h *dbus.Host) error { return h.Progress(p) })
+	return b.ofTask(p.Task, func(h speaker) error { return h.Progress(p) })
 }
 
 func (b *onBus) Paused(task core.TaskID) error {
-	return b.ofTask(task, func(h *dbus.Host) error { return h.Paused(task) })
+	return b.ofTask(task, func(h speaker) error { return h.Paused(task) })
 }
 
 func (b *onBus) Resumed(task core.TaskID) error {
-	return b.ofTask(task, func(h *dbus.Host) error { return h.Resumed(task) })
+	return b.ofTask(task, func(h speaker) error { return h.Resumed(task) })
 }
 
 func (b *onBus) Result(e core.TaskEnded) error {
-	return b.ofTask(e.Task, func(h *dbus.Host) error { return h.Result(e) })
+	return b.ofTask(e.Task, func(h speaker) error { return h.Result(e) })
 }
 
 // Event is said by whoever sees such things, whoever was asked for the task.
 func (b *onBus) Event(ev core.Observed) error {
 	for _, p := range b.r.parts {
 		if p.speaksFor(ev.Source) {
-			_ = b.say(p.id, func(h *dbus.Host) error { return h.Event(ev) })
+			_ = b.say(p.id, func(h speaker) error { return h.Event(ev) })
 		}
 	}
 	return nil
@@ -153,7 +161,7 @@ func (b *onBus) Context(values []core.ContextValue) error {
 	for _, p := range b.r.parts {
 		mine := slices.DeleteFunc(slices.Clone(values), func(v core.ContextValue) bool { return !slices.Contains(p.keys, string(v.Key)) })
 		if len(mine) > 0 {
-			_ = b.say(p.id, func(h *dbus.Host) error { return h.Context(mine) })
+			_ = b.say(p.id, func(h speaker) error { return h.Context(mine) })
 		}
 	}
 	return nil
@@ -163,7 +171,7 @@ func (b *onBus) Context(values []core.ContextValue) error {
 func (b *onBus) Cut() {
 	b.r.mu.Lock()
 	hosts := b.hosts
-	b.hosts = map[core.ServiceID]*dbus.Host{}
+	b.hosts = map[core.ServiceID]speaker{}
 	b.r.session = b // it comes back by itself
 	b.r.mu.Unlock()
 	for _, h := range hosts {

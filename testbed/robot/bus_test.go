@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,11 +25,11 @@ import (
 	"deviceagent/testbed/robot"
 )
 
-// busCatalog is the catalog that the robot writes for its services.
-func busCatalog(t *testing.T) *catalog.Catalog {
+// busCatalog is the catalog that the robot writes for its services; vendor: for those of another maker.
+func busCatalog(t *testing.T, vendor bool) *catalog.Catalog {
 	t.Helper()
 	dir := t.TempDir()
-	if err := robot.WriteCatalog(dir); err != nil {
+	if err := robot.WriteCatalog(dir, vendor); err != nil {
 		t.Fatal(err)
 	}
 	c, _, err := catalogfile.Load(os.DirFS(dir))
@@ -40,7 +41,7 @@ func busCatalog(t *testing.T) *catalog.Catalog {
 
 // TestTheCatalogForTheBusIsTheDefaultElsewhereBound: every operation and every key of the home has one service, and nothing else changes.
 func TestTheCatalogForTheBusIsTheDefaultElsewhereBound(t *testing.T) {
-	c, def := busCatalog(t), shipped(t)
+	c, def := busCatalog(t, false), shipped(t)
 	keys := map[catalog.ContextKey]string{}
 	for m, op := range c.Operations {
 		b := op.Binding
@@ -62,6 +63,83 @@ func TestTheCatalogForTheBusIsTheDefaultElsewhereBound(t *testing.T) {
 	if len(c.Operations) != len(home.Methods()) || len(keys) != len(home.Keys()) {
 		t.Errorf("%d operations and %d keys; the home has %d and %d", len(c.Operations), len(keys), len(home.Methods()), len(home.Keys()))
 	}
+}
+
+// TestTheCatalogForAVendorMapsAllThatItHas: each operation is mapped or served by a service of ours, each key of the home has one source, and
+// of the operations only how they are reached changes, and what can be promised of a task that has no id of ours.
+func TestTheCatalogForAVendorMapsAllThatItHas(t *testing.T) {
+	c, def := busCatalog(t, true), shipped(t)
+	keys := map[catalog.ContextKey]bool{}
+	for _, s := range c.Services {
+		for k := range s.Context {
+			keys[k] = true
+		}
+	}
+	mapped := 0
+	for m, op := range c.Operations {
+		if op.Binding.DBus.Map != nil {
+			mapped++
+		}
+		for _, k := range op.Binding.DBus.Keys {
+			keys[k] = true
+		}
+		if op.Probe != def.Operations[m].Probe && op.Binding.DBus.Map == nil {
+			t.Errorf("%s promises %s, and is not mapped", m, op.Probe)
+		}
+		op.Binding, op.Probe = def.Operations[m].Binding, def.Operations[m].Probe
+		if !reflect.DeepEqual(op, def.Operations[m]) {
+			t.Errorf("%s has changed", m)
+		}
+	}
+	if mapped != 9 || len(keys) != len(home.Keys()) {
+		t.Errorf("%d operations are mapped, %d keys have a source; want 9 and %d", mapped, len(keys), len(home.Keys()))
+	}
+}
+
+// TestAVendorsServicesSayWhatIsSo: whoever finds them finds the home's values, in the maker's own shapes.
+func TestAVendorsServicesSayWhatIsSo(t *testing.T) {
+	onBus(t, robot.Options{Vendor: true, Home: home.Options{Start: "kitchen", Battery: 57}}, func(t *testing.T, l *listener, r *robot.Robot, someone *godbus.Conn) {
+		for key, want := range map[catalog.ContextKey]any{"movement.location": "kitchen", "movement.is_moving": false, "safety.state": "normal", "station.docked": false,
+			"battery.level": 57.0, "battery.charging": false, "cleaning.is_running": false, "air.pm25": 12.0, "air.grade": "good"} {
+			n := count(l, func(c core.ContextRead) bool {
+				for _, v := range c.Values {
+					if v.Key == key && (v.Value != want || !v.Available) {
+						t.Errorf("%s is %v", key, v.Value)
+					}
+				}
+				return hasKey(c.Values, key)
+			})
+			if n == 0 {
+				t.Errorf("%s has no value", key)
+			}
+		}
+		var rooms []struct {
+			ID, Name  string
+			Reachable bool
+		}
+		if err := someone.Object("com.acme.Maps", "/com/acme/Maps").Call("com.acme.Maps1.Rooms", 0).Store(&rooms); err != nil || len(rooms) != len(home.Flat().Rooms) {
+			t.Errorf("rooms %v (%v)", rooms, err)
+		}
+		if err := r.Command("lift"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		gone := count(l, func(c core.ContextRead) bool {
+			for _, v := range c.Values {
+				if v.Key == "movement.location" && !v.Available {
+					return true
+				}
+			}
+			return false
+		})
+		if gone == 0 || count(l, func(o core.Observed) bool { return o.Event == "robot.lifted" }) != 1 {
+			t.Error("a robot in the air knows its room, or nobody heard that it was lifted")
+		}
+	})
+}
+
+func hasKey(values []core.ContextValue, key catalog.ContextKey) bool {
+	return slices.ContainsFunc(values, func(v core.ContextValue) bool { return v.Key == key })
 }
 
 // listener is the agent's half of a bus: the real one, with a list for a core.
@@ -99,7 +177,7 @@ func onBus(t *testing.T, opt robot.Options, play func(t *testing.T, l *listener,
 	}
 	defer d.Stop()
 	f := bus.NewFerry(d)
-	services := dbus.ServicesOf(busCatalog(t))
+	services := dbus.ServicesOf(busCatalog(t, opt.Vendor))
 	synctest.Test(t, func(t *testing.T) {
 		defer f.Close()
 		l := &listener{}

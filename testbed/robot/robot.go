@@ -35,6 +35,7 @@ type Options struct {
 	Dial     func(context.Context) (net.Conn, error) // instead of Socket
 	Bus      string                                  // address of a D-Bus: the robot is several services there, instead of one on the socket
 	BusDial  dbus.Dial                               // instead of Bus
+	Vendor   bool                                    // on a bus: as a robot of another maker, with interfaces of its own
 	Services []string                                // on a bus: only these of [Services]; nil: all
 	Service  core.ServiceID                          // Service
 	Instance string                                  // a new UUID; a restart of the service adds ".2", ".3", …
@@ -119,7 +120,7 @@ func New(opt Options) (*Robot, error) {
 	r := &Robot{opt: opt, out: &lines{w: opt.Out}, start: time.Now(), wake: make(chan struct{}, 1),
 		asked: map[core.TaskID]core.ServiceID{}}
 	var err error
-	if r.parts, err = served(opt.Services); err != nil {
+	if r.parts, err = served(opt.Vendor, opt.Services); err != nil {
 		return nil, err
 	}
 	if opt.LogPath != "" {

@@ -12,9 +12,9 @@ import (
 var overTheBus = []string{"S01", "S02", "S04", "S18", "S27", "S35"}
 
 // chosen loads the files of the families.
-func chosen(t *testing.T, families []string) (out []*scenario.Scenario) {
+func chosen(t *testing.T, way scenario.Way, families []string) (out []*scenario.Scenario) {
 	t.Helper()
-	all, err := scenario.LoadDir("../scenarios")
+	all, err := scenario.LoadDirOver("../scenarios", way)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,35 +34,44 @@ func chosen(t *testing.T, families []string) (out []*scenario.Scenario) {
 
 // TestScenariosOverTheBus: the same files, the same expectations, and the robot as services on a real dbus-daemon. Each flip of an
 // expectation, or of a fact, is noticed there too.
-func TestScenariosOverTheBus(t *testing.T) {
-	r, err := scenario.NewRunnerOver(scenario.DBus)
+func TestScenariosOverTheBus(t *testing.T) { playOver(t, scenario.DBus) }
+
+// TestScenariosOverAVendorsBus: the robot is one of another maker, and the catalog maps its services. Where its interface cannot tell what
+// ours can, a file of its own says what comes instead, and why.
+func TestScenariosOverAVendorsBus(t *testing.T) { playOver(t, scenario.Vendor) }
+
+func playOver(t *testing.T, way scenario.Way) {
+	r, err := scenario.NewRunnerOver(way)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range chosen(t, overTheBus) {
+	for _, s := range chosen(t, way, overTheBus) {
 		t.Run(s.ID, func(t *testing.T) { holds(t, r, s) })
 	}
 }
 
 // TestARobotThatLiesIsFoundOutOverTheBus: the same scenario with a robot that breaks its word does not hold, whatever way its words take.
 func TestARobotThatLiesIsFoundOutOverTheBus(t *testing.T) {
-	r, err := scenario.NewRunnerOver(scenario.DBus)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for family, fault := range map[string]string{
-		"S01": "setMoveTo:lie_done", "S02": "startBasicAirClear:drop_event=cleaning.completed", "S04": "startVitalSign:hang", "S18": "setMoveTo:ignore_cancel",
-		"S27-restart": "setMoveTo:fail_after=1s", "S35": "drop_event=pui.cancelled",
-	} {
-		t.Run(family, func(t *testing.T) {
-			all := chosen(t, []string{strings.Split(family, "-")[0]})
-			s := all[slices.IndexFunc(all, func(s *scenario.Scenario) bool { return s.ID == family })]
-			if err := s.Home.Add(fault); err != nil {
-				t.Fatal(err)
-			}
-			if res := r.Run(t, s); res.Passed() {
-				t.Errorf("it holds with %s", fault)
-			}
-		})
+	for _, way := range []scenario.Way{scenario.DBus, scenario.Vendor} {
+		r, err := scenario.NewRunnerOver(way)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, fault := range map[string]string{
+			"S01": "setMoveTo:lie_done", "S02": "startBasicAirClear:drop_event=cleaning.completed", "S04": "startVitalSign:hang", "S18": "setMoveTo:ignore_cancel",
+			"S27-restart": "setMoveTo:fail_after=1s", "S35": "drop_event=pui.cancelled",
+		} {
+			t.Run(string(way)+"/"+id, func(t *testing.T) {
+				family, _, _ := strings.Cut(id, "-")
+				all := chosen(t, way, []string{family})
+				s := all[slices.IndexFunc(all, func(s *scenario.Scenario) bool { return s.ID == id })]
+				if err := s.Home.Add(fault); err != nil {
+					t.Fatal(err)
+				}
+				if res := r.Run(t, s); res.Passed() {
+					t.Errorf("it holds with %s", fault)
+				}
+			})
+		}
 	}
 }

@@ -170,7 +170,8 @@ type logLine struct {
 
 // sideBySide puts lines of one instant into the order of the file. Calls to two services on a bus, or two calls to one, travel side by
 // side: who of them comes first within one millisecond is nobody's promise. Lines of different instants keep their order, and what the
-// file does not have stays behind what it has.
+// file does not have stays behind what it has. For the same reason a task that is asked for twice within one instant counts as asked for
+// once: a question changes nothing, and how often answers and signals of one moment cross is nobody's promise either.
 func sideBySide(lines []logLine, file []Line) []logLine {
 	if file == nil {
 		return lines
@@ -186,14 +187,21 @@ func sideBySide(lines []logLine, file []Line) []logLine {
 		}
 		return len(file)
 	}
+	var out []logLine
 	for from, to := 0, 0; from < len(lines); from = to {
 		for to < len(lines) && lines[to].at == lines[from].at {
 			lines[to].place = place(lines[to])
 			to++
 		}
 		slices.SortStableFunc(lines[from:to], func(a, b logLine) int { return a.place - b.place })
+		for i, l := range lines[from:to] {
+			again := slices.ContainsFunc(lines[from:from+i], func(b logLine) bool { return b.fact == l.fact })
+			if l.fact.Kind != "queries" || !again {
+				out = append(out, l)
+			}
+		}
 	}
-	return lines
+	return out
 }
 
 // Format writes what was seen as the block "then" of a file would say it.

@@ -74,6 +74,31 @@ func LoadDir(dir string) ([]*Scenario, error) {
 	return all, errors.Join(errs...)
 }
 
+// LoadDirOver is [LoadDir] for a way to the robot: where the folder has one of the way's name, a file there stands in for the one of the
+// same id. Every such file must have one that it stands in for.
+func LoadDirOver(dir string, w Way) ([]*Scenario, error) {
+	all, err := LoadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, string(w), "*.scn"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		s, err := Load(path)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(all, func(other *Scenario) bool { return other.ID == s.ID })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: no scenario of %s has the id %s", path, dir, s.ID)
+		}
+		all[i] = s
+	}
+	return all, nil
+}
+
 // parser reads a file line by line. Its errors name the line.
 type parser struct {
 	s     *Scenario

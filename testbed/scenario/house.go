@@ -30,6 +30,7 @@ type house struct {
 	witness  *broker.Recorder
 	cloud    *cloud
 	device   *device
+	way      Way
 	ferry    *bus.Ferry // to the bus where the robot's services are; nil: it is on the socket
 	cut      *cutter    // of the device
 	robot    *robot.Robot
@@ -76,7 +77,7 @@ func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {
 	opt := robot.Options{Dial: h.device.dial, Instance: "home-1", Out: narrate, Lost: func(error, time.Duration) {},
 		Home: home.Options{Start: s.Start, Faults: s.Home, Log: h.log.add}}
 	if h.ferry != nil {
-		opt.BusDial = h.ferry.Dial
+		opt.BusDial, opt.Vendor = h.ferry.Dial, h.way == Vendor
 	}
 	if h.robot, err = robot.New(opt); err != nil {
 		return err

@@ -106,7 +106,7 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 }
 
 func (r *Runner) play(s *Scenario, dir string, ferry *bus.Ferry, cut *cutter) (seen *Observation, err error) {
-	h := &house{cat: r.cat, ferry: ferry, cut: cut}
+	h := &house{cat: r.cat, way: r.way, ferry: ferry, cut: cut}
 	defer func() {
 		if cerr := h.close(); err == nil {
 			err = cerr

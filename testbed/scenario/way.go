@@ -20,10 +20,11 @@ type Way string
 const (
 	Socket Way = "socket" // one program on the executor socket, in memory
 	DBus   Way = "dbus"   // several services with our own interface, on a real dbus-daemon of the scenario's own
+	Vendor Way = "vendor" // services of another maker there, with interfaces of their own, mapped by the catalog
 )
 
 // Ways names all of them.
-var Ways = []Way{Socket, DBus}
+var Ways = []Way{Socket, DBus, Vendor}
 
 // ParseWay reads a name of [Ways].
 func ParseWay(text string) (Way, error) {
@@ -45,7 +46,7 @@ func catalogOver(w Way) (cat *catalog.Catalog, words catalogfile.Planner, err er
 		return nil, words, err
 	}
 	defer os.RemoveAll(dir)
-	if err := robot.WriteCatalog(dir); err != nil {
+	if err := robot.WriteCatalog(dir, w == Vendor); err != nil {
 		return nil, words, err
 	}
 	return catalogfile.Load(os.DirFS(dir))
