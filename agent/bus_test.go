@@ -35,7 +35,7 @@ func TestPlanOverTheBus(t *testing.T) {
 	o := options(t)
 	o.Config.Executor.Bus = startBus(t)
 	dir := t.TempDir()
-	if err := robot.WriteCatalog(dir, false); err != nil {
+	if err := robot.WriteCatalog(dir); err != nil {
 		t.Fatal(err)
 	}
 	var err error

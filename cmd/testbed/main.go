@@ -104,8 +104,11 @@ func runRobot(ctx context.Context, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return flagError(err)
 	}
-	if *write != "" {
-		return robot.WriteCatalog(*write, opt.Vendor)
+	switch {
+	case *write != "" && opt.Vendor:
+		return robot.WriteVendorCatalog(*write)
+	case *write != "":
+		return robot.WriteCatalog(*write)
 	}
 	return robot.Run(ctx, opt)
 }

@@ -85,6 +85,7 @@ type rig struct {
 
 	fresh bool               // a service was found, and what it has is not read yet
 	first []core.ContextRead // what it had
+	all   bool               // that is heard like the rest
 }
 
 func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
@@ -108,7 +109,7 @@ func (r *rig) sink(_ context.Context, ev core.Event) error {
 	case core.ExecutorUp:
 		r.fresh = true
 	case core.ContextRead:
-		if r.fresh {
+		if r.fresh && !r.all {
 			r.fresh, r.first = false, append(r.first, ev)
 			return nil
 		}

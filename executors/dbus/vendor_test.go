@@ -94,7 +94,7 @@ func catalogOf(t *testing.T, services, operations object) *catalog.Catalog {
 // newMapRig joins a registry and a bus with the mapped services of a catalog.
 func newMapRig(t *testing.T, d *daemon, c *catalog.Catalog, limit time.Duration) *rig {
 	t.Helper()
-	r := &rig{t: t, d: d}
+	r := &rig{t: t, d: d, all: true}
 	log := zerolog.New(&r.log)
 	r.reg = executors.New(executors.Options{Sink: r.sink, Log: log, HardLimit: limit})
 	bus := dbus.New(dbus.Options{Address: d.address, Registry: r.reg, Sink: r.sink, Log: log, Retry: 20 * time.Millisecond, Limit: limit, Services: dbus.ServicesOf(c)})

@@ -29,7 +29,11 @@ import (
 func busCatalog(t *testing.T, vendor bool) *catalog.Catalog {
 	t.Helper()
 	dir := t.TempDir()
-	if err := robot.WriteCatalog(dir, vendor); err != nil {
+	write := robot.WriteCatalog
+	if vendor {
+		write = robot.WriteVendorCatalog
+	}
+	if err := write(dir); err != nil {
 		t.Fatal(err)
 	}
 	c, _, err := catalogfile.Load(os.DirFS(dir))

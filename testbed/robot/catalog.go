@@ -15,9 +15,14 @@ import (
 	defaults "deviceagent/packaging/catalog"
 )
 
-// WriteCatalog writes the default catalog to a folder, with every operation bound to the robot's services on a bus instead of the socket;
-// vendor: to those of a robot of another maker. All else, and the form of the files, is that of the default.
-func WriteCatalog(dir string, vendor bool) error {
+// WriteCatalog writes the default catalog to a folder, with every operation bound to the robot's services on a bus instead of the socket.
+// All else, and the form of the files, is that of the default.
+func WriteCatalog(dir string) error { return writeCatalog(dir, false) }
+
+// WriteVendorCatalog is [WriteCatalog] for a robot of another maker, whose services it maps.
+func WriteVendorCatalog(dir string) error { return writeCatalog(dir, true) }
+
+func writeCatalog(dir string, vendor bool) error {
 	return fs.WalkDir(defaults.Files, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -46,7 +46,11 @@ func catalogOver(w Way) (cat *catalog.Catalog, words catalogfile.Planner, err er
 		return nil, words, err
 	}
 	defer os.RemoveAll(dir)
-	if err := robot.WriteCatalog(dir, w == Vendor); err != nil {
+	write := robot.WriteCatalog
+	if w == Vendor {
+		write = robot.WriteVendorCatalog
+	}
+	if err := write(dir); err != nil {
 		return nil, words, err
 	}
 	return catalogfile.Load(os.DirFS(dir))
