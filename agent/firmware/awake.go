@@ -8,7 +8,6 @@ import (
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
-	"golang.org/x/sys/unix"
 )
 
 // logind, as it is called on the system bus.
@@ -80,7 +79,7 @@ func (s *Service) keepAwake(ctx context.Context, feed Feed, well func()) error {
 	life, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	signals := inbox{make(chan *godbus.Signal, maxSignals), end}
-	conn, err := connectWithFiles(life, s.o.Address, signals)
+	conn, err := s.connectWithFiles(life, signals)
 	if err != nil {
 		return err
 	}
@@ -97,12 +96,12 @@ func (s *Service) keepAwake(ctx context.Context, feed Feed, well func()) error {
 }
 
 // connectWithFiles is a connection over which file descriptors travel. Its few small calls fit into any socket: none of them waits.
-func connectWithFiles(ctx context.Context, address string, signals godbus.SignalHandler) (*godbus.Conn, error) {
-	conn, err := godbus.Dial(addressOf(address), godbus.WithContext(ctx), godbus.WithSignalHandler(signals))
+func (s *Service) connectWithFiles(ctx context.Context, signals godbus.SignalHandler) (*godbus.Conn, error) {
+	conn, err := godbus.Dial(addressOf(s.o.Address), godbus.WithContext(ctx), godbus.WithSignalHandler(signals))
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to the bus for the lock on sleep: %w", err)
 	}
-	late := time.AfterFunc(dialTime, func() { _ = conn.Close() })
+	late := time.AfterFunc(s.o.entry, func() { _ = conn.Close() })
 	defer late.Stop()
 	err = conn.Auth(nil)
 	if err == nil {
@@ -128,7 +127,6 @@ func takeLock(ctx context.Context, conn *godbus.Conn) (*os.File, error) {
 		var fd godbus.UnixFD
 		if err = conn.Object(logindName, logindPath).CallWithContext(ctx, inhibitCall, godbus.FlagNoAutoStart, lockWhat, "DeviceAgent",
 			"the body moves", mode).Store(&fd); err == nil {
-			unix.CloseOnExec(int(fd)) // a program that outlives us must not keep the lock
 			return os.NewFile(uintptr(fd), "lock on sleep"), nil
 		}
 	}

@@ -18,14 +18,13 @@ const (
 	busName      = "org.freedesktop.DBus"
 	properties   = busName + ".Properties"
 	ownerChanged = busName + ".NameOwnerChanged"
-	nameLost     = busName + ".NameLost"
 	busError     = busName + ".Error."
 )
 
 // Bounds of the traffic. A bus that does not read for writeTime is lost: it has 200 kB of ours in its socket then.
 const (
 	askTime   = 10 * time.Second // a question to the bus itself
-	dialTime  = 10 * time.Second // until the bus has let us in
+	entryTime = 10 * time.Second // until the bus has let us in
 	writeTime = 5 * time.Second
 )
 
@@ -48,7 +47,7 @@ func addressOf(address string) string {
 }
 
 // dial opens the first of the addresses that answers. Only unix sockets are dialled: who calls is known by the kernel there, and nowhere else.
-func dial(ctx context.Context, addresses string) (net.Conn, error) {
+func dial(ctx context.Context, addresses string, within time.Duration) (net.Conn, error) {
 	err := errors.New("no address of the form unix:path=… or unix:abstract=…")
 	for address := range strings.SplitSeq(addresses, ";") {
 		path, ok := socketPath(address)
@@ -56,7 +55,7 @@ func dial(ctx context.Context, addresses string) (net.Conn, error) {
 			continue
 		}
 		var conn net.Conn
-		if conn, err = (&net.Dialer{Timeout: dialTime}).DialContext(ctx, "unix", path); err == nil {
+		if conn, err = (&net.Dialer{Timeout: within}).DialContext(ctx, "unix", path); err == nil {
 			return conn, nil
 		}
 	}
@@ -84,8 +83,8 @@ func socketPath(address string) (path string, ok bool) {
 }
 
 // connect opens a private connection that lives as long as ctx. What is bounded is the handshake: a bus may be there and stand still.
-func connect(ctx context.Context, address string, signals godbus.SignalHandler) (*godbus.Conn, error) {
-	raw, err := dial(ctx, addressOf(address))
+func (s *Service) connect(ctx context.Context, signals godbus.SignalHandler) (*godbus.Conn, error) {
+	raw, err := dial(ctx, addressOf(s.o.Address), s.o.entry)
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to the bus: %w", err)
 	}
@@ -93,7 +92,7 @@ func connect(ctx context.Context, address string, signals godbus.SignalHandler) 
 	if err != nil {
 		return nil, errors.Join(err, raw.Close())
 	}
-	_ = raw.SetReadDeadline(time.Now().Add(dialTime))
+	_ = raw.SetReadDeadline(time.Now().Add(s.o.entry))
 	err = conn.Auth(nil)
 	if err == nil {
 		err = conn.Hello()
@@ -142,7 +141,7 @@ func (s *Service) serve(ctx context.Context, well func()) error {
 	defer stop()
 	ses := &session{Service: s, in: inbox{make(chan *godbus.Signal, maxSignals), end}}
 	var err error
-	if ses.conn, err = connect(life, s.o.Address, ses.in); err != nil {
+	if ses.conn, err = s.connect(life, ses.in); err != nil {
 		return err
 	}
 	defer ses.conn.Close()
@@ -184,19 +183,13 @@ func (s *session) call(ctx context.Context, method string, args ...any) *godbus.
 	return s.conn.BusObject().CallWithContext(ctx, busName+"."+method, 0, args...)
 }
 
-// heard takes a signal of the bus: a name that went, perhaps that of a lease's owner, perhaps our own.
-func (s *session) heard(m *godbus.Signal) error {
-	if m.Sender != busName {
-		return nil
-	}
+// heard takes a signal of the bus: a name that went, perhaps that of a lease's owner. Our own name goes with the connection only, since
+// we let nobody replace us.
+func (s *session) heard(m *godbus.Signal) {
 	var name, was, owner string
-	switch {
-	case m.Name == nameLost && godbus.Store(m.Body, &name) == nil && name == Name:
-		return fmt.Errorf("the bus has taken the name %s away", Name)
-	case m.Name == ownerChanged && godbus.Store(m.Body, &name, &was, &owner) == nil && owner == "":
+	if m.Sender == busName && m.Name == ownerChanged && godbus.Store(m.Body, &name, &was, &owner) == nil && owner == "" {
 		for _, l := range s.leases.gone(name) {
 			s.o.Log.Warn().Str("lease", l.id).Str("owner", l.owner).Str("reason", l.reason).Msg("lease ended with its owner")
 		}
 	}
-	return nil
 }

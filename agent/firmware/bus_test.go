@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -224,4 +225,53 @@ func TestATextThatABusDoesNotTake(t *testing.T) {
 	if n := strings.Count(r.log.String(), `"on the bus"`); n != 1 {
 		t.Errorf("the agent came to the bus %d times", n)
 	}
+}
+
+// A state that never stands still is looked at all the same: the next change does not put the look off.
+func TestAStateThatNeverStandsStillIsLookedAt(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.listen()
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-end:
+				return
+			case <-time.After(calm / 20):
+				r.home.turn()
+			}
+		}
+	}()
+	defer func() { close(end); <-ended }()
+	g.holds("Hold", "pui", "a test")
+	g.hears("Held[pui:all ")
+}
+
+// What one life on the bus failed by is said anew after a life that was well: a bus that goes twice is not one that never was.
+func TestABusThatGoesTwiceIsSaidTwice(t *testing.T) {
+	d := startDaemon(t, lax)
+	r := serve(t, d, nil)
+	for n := 1; n <= 2; n++ {
+		eventually(t, "the agent on the bus", func() bool { return strings.Count(r.log.String(), `"on the bus"`) == n })
+		d.stop()
+		eventually(t, "the line of the log", func() bool { return strings.Count(r.log.String(), "closed the connection") == n })
+		d.start()
+	}
+}
+
+// What listens there may be no bus, and say nothing: that is said, on both sides, and tried again.
+func TestWhatIsNoBusIsSaid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bus.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := serve(t, &daemon{t: t, address: "unix:path=" + path}, func(o *Options) { o.entry = 50 * time.Millisecond })
+	r.home.does(func() { r.home.Submit(movePlan) })
+	eventually(t, "both lines of the log", func() bool {
+		return strings.Contains(r.log.String(), "cannot enter the bus:") && strings.Contains(r.log.String(), "cannot enter the bus for the lock")
+	})
 }

@@ -62,7 +62,8 @@ type Options struct {
 	Retry   time.Duration // before a lost bus is tried again, at first; 0: 500 ms. It doubles to 30 s
 	Settle  time.Duration // how long after the name was taken no restart is allowed, so that leases can be taken anew; 0: 10 s
 
-	strict bool // a test: the agent's own user and root need a group like all others
+	strict bool          // a test: the agent's own user and root need a group like all others
+	entry  time.Duration // a test: instead of entryTime
 }
 
 // Service serves the interface for as long as it runs.
@@ -78,6 +79,7 @@ type Service struct {
 func New(o Options) *Service {
 	o.Retry = cmp.Or(o.Retry, 500*time.Millisecond)
 	o.Settle = cmp.Or(o.Settle, 10*time.Second)
+	o.entry = cmp.Or(o.entry, entryTime)
 	return &Service{o: o, leases: newLeases(), gate: gate{open: map[string]int{}},
 		refusals: o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute})}
 }

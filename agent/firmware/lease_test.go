@@ -344,3 +344,32 @@ func TestAnAnnouncementIsBounded(t *testing.T) {
 		t.Errorf("%v still stand", ids)
 	}
 }
+
+// What the cloud does goes on without the robot.
+func TestAStepOfTheCloudDoesNotHinderARestart(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	r.home.does(func() {
+		r.home.Submit(`{"workflow":{"cloud_workflow_id":"wf_1","plan_id":"pl_1","revision":0},"device_task_requests":[{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief"}]}`)
+	})
+	if n := g.property("OpenWorkflows"); n != uint32(1) {
+		t.Fatalf("%v workflows are open", n)
+	}
+	g.settled()
+}
+
+// What begins between the look and the announcement is the core's to see: then nothing is announced, and leases are given as before.
+func TestWhatBeginsJustBeforeTheAnnouncement(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.settled()
+	r.home.mu.Lock()
+	r.home.before = func(core.Event) { r.home.Submit(movePlan) }
+	r.home.mu.Unlock()
+	if ok, codes := g.prepare(60); ok || !slices.Equal(codes, []string{"outcome_unknown"}) {
+		t.Errorf("%v %v", ok, codes)
+	}
+	if _, fail := g.busy("flash", 1); fail != "" {
+		t.Errorf("a lease: %q", fail)
+	}
+}

@@ -212,6 +212,27 @@ func TestSignalsReachOnlyWhoMayLook(t *testing.T) {
 	}
 }
 
+// The groups that count are those that a program has, as the kernel told the bus: not those that its user has by the system's files.
+func TestTheGroupsOfTheConnectionCount(t *testing.T) {
+	needRoot(t)
+	d := startDaemon(t, lax)
+	serve(t, d, func(o *Options) { o.Read, o.Control = readUser, controlUser }).join()
+	who := playing(t, strangerUser)
+	call := func() string {
+		cmd := exec.Command("dbus-send", "--bus="+d.address, "--print-reply", "--dest="+Name, string(Path), Interface+".Status")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	if out := call(); !strings.Contains(out, "AccessDenied") {
+		t.Errorf("without the group: %s", out)
+	}
+	who.Groups = []uint32{playing(t, readUser).Gid}
+	if out := call(); !strings.Contains(out, "rb-7f21") {
+		t.Errorf("with the group: %s", out)
+	}
+}
+
 // Nobody but the agent's own user may take its name.
 func TestOnlyTheAgentMayOwnItsName(t *testing.T) {
 	needRoot(t)

@@ -46,6 +46,7 @@ type home struct {
 	turned map[chan struct{}]bool
 	ready  bool
 	sent   []core.Event
+	before func(core.Event) // an event is taken
 }
 
 func newHome(t *testing.T) *home {
@@ -77,7 +78,11 @@ func (h *home) does(f func()) {
 func (h *home) Send(_ context.Context, ev core.Event) error {
 	h.mu.Lock()
 	h.sent = append(h.sent, ev)
+	before := h.before
 	h.mu.Unlock()
+	if before != nil {
+		before(ev)
+	}
 	h.does(func() { h.Do(ev) })
 	return nil
 }

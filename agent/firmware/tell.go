@@ -38,9 +38,7 @@ func (s *session) run(ctx context.Context, feed Feed) error {
 		case <-s.conn.Context().Done():
 			return errors.New("the bus has closed the connection")
 		case m := <-s.in.ch:
-			if err := s.heard(m); err != nil {
-				return err
-			}
+			s.heard(m)
 			continue
 		case mv := <-feed.Moves:
 			if err := s.moved(mv); err != nil {

@@ -82,3 +82,12 @@ func TestTheHoldOfARestartEnds(t *testing.T) {
 	r.restart("run-2")
 	r.wantHolders("pui:all")
 }
+
+// What the cloud does goes on without the robot.
+func TestAStepOfTheCloudDoesNotHinderARestart(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"}]`)
+	r.want("step_1", "running")
+	r.announce(60_000)
+	r.wantHolders("policy:all:restart")
+}

@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$here/need.sh" container
 jobs=("$@")
 if [ $# = 0 ]; then
-  for job in plan service; do [ ! -e "$here/jobs/$job.sh" ] || jobs+=("$job"); done
+  for job in plan service bus; do [ ! -e "$here/jobs/$job.sh" ] || jobs+=("$job"); done
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
