@@ -114,7 +114,7 @@ cross: ## deviceagentd for each kind of robot, with sizes
 	  printf '%-8s %6.1f MB\n' $$t $$(stat -c %s bin/$$t/deviceagentd | awk '{print $$1/1e6}'); done
 
 .PHONY: service-test
-service-test: ## the packages under real systemd, in a container that is thrown away: JOBS="plan service", DEBS=folder of packages. Needs root
+service-test: ## the packages under real systemd, in a container that is thrown away: JOBS="plan service bus", DEBS=folder of packages. Needs root
 	@testbed/machine/service-test.sh $(JOBS)
 
 # The tests of packages need nothing that is fetched: nfpm is pinned in packaging/nfpm, a module of its own.
