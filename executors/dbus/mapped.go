@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	godbus "github.com/godbus/dbus/v5"
 
@@ -25,22 +26,27 @@ type mapped struct {
 	mem   *memory
 	owner string
 	life  context.Context
-	open  chan struct{} // one token for each call that is open, stops left out
+	asks  chan struct{} // one token for each question that is open
 
 	order   sync.Mutex
 	kept    []heard                                  // words that may be about a task whose handle is not known yet
 	told    map[catalog.ContextKey]core.ContextValue // what signals said
 	version map[catalog.ContextKey]int               // how often they did
-	changes int                                      // of properties, that were told
+	changes map[string]int                           // the same for properties
+
+	lacks  map[catalog.Method]string // what of an operation's map the service does not have
+	health string                    // what keeps it from work; "" for nothing
+	known  bool                      // both are: from now on a change of the health changes what is offered
 }
 
 func newMapped(ctx context.Context, s *session, svc Service, owner string, mem *memory) *mapped {
-	return &mapped{s: s, svc: svc, spec: svc.Map, mem: mem, owner: owner, life: ctx, open: make(chan struct{}, maxOpen),
-		told: map[catalog.ContextKey]core.ContextValue{}, version: map[catalog.ContextKey]int{}}
+	return &mapped{s: s, svc: svc, spec: svc.Map, mem: mem, owner: owner, life: ctx, asks: make(chan struct{}, maxAsks),
+		told: map[catalog.ContextKey]core.ContextValue{}, version: map[catalog.ContextKey]int{}, changes: map[string]int{}}
 }
 
-// maxOpen bounds the calls that are open to one service, stops left out: the bus keeps a slot for each.
-const maxOpen = 8
+// maxAsks bounds the questions that are open to one service, since one Read asks for each of its keys: the bus keeps a slot for each. Calls
+// and stops the registry bounds.
+const maxAsks = 8
 
 // Begin implements [executors.Beginner]. A task is noted before it returns, so that a stop begun after it finds it.
 func (b *mapped) Begin(out core.Output, done func(core.Event, error)) error {
@@ -101,26 +107,29 @@ func (b *mapped) hand(evs []core.Event) {
 	}
 }
 
-// call makes one call to the owner, within the bound of those that may be open.
-func (b *mapped) call(ctx context.Context, c catalog.DBusCall, g given, urgent bool) ([]any, error) {
+// call makes one call of a task to the owner.
+func (b *mapped) call(ctx context.Context, c catalog.DBusCall, g given) ([]any, error) {
 	args, err := g.args(c.Args)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgs, err)
 	}
 	path, iface := c.At(b.spec.Service)
-	return b.reach(ctx, path, iface+"."+c.Method, urgent, args...)
+	return b.s.call(ctx, b.object(path), iface+"."+c.Method, args...)
 }
 
-func (b *mapped) reach(ctx context.Context, path, method string, urgent bool, args ...any) ([]any, error) {
-	if !urgent {
-		select {
-		case b.open <- struct{}{}:
-			defer func() { <-b.open }()
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", executors.ErrNotSent, context.Cause(ctx))
-		}
+func (b *mapped) object(path string) godbus.BusObject {
+	return b.s.calls.Object(b.owner, godbus.ObjectPath(path))
+}
+
+// question makes one call that asks something, when it is its turn.
+func (b *mapped) question(ctx context.Context, c catalog.DBusCall, g given) ([]any, error) {
+	select {
+	case b.asks <- struct{}{}:
+		defer func() { <-b.asks }()
+		return b.call(ctx, c, g)
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", executors.ErrNotSent, context.Cause(ctx))
 	}
-	return b.s.call(ctx, b.s.calls.Object(b.owner, godbus.ObjectPath(path)), method, args...)
 }
 
 // errArgs says that a call cannot be made of what was given: it was not sent, and never could be.
@@ -154,7 +163,7 @@ func (b *mapped) start(ctx context.Context, j *job, d core.Dispatch, done func(c
 		b.settle(done, j, never, core.TaskAnswered{Task: j.id, NotSent: true, Reason: core.ReasonExecutorBusy}, nil)
 		return
 	}
-	body, err := b.call(ctx, j.spec.Call, given{task: j.id, params: d.Params}, len(b.spec.Operations[j.method].Stops) > 0)
+	body, err := b.call(ctx, j.spec.Call, given{task: j.id, params: d.Params})
 	if err != nil {
 		b.failed(done, j, err)
 		return
@@ -414,7 +423,7 @@ func (b *mapped) steer(ctx context.Context, task core.TaskID, method catalog.Met
 		b.give(done, answer, nil)
 		return
 	}
-	body, err := b.call(ctx, call.DBusCall, g, how.to == "")
+	body, err := b.call(ctx, call.DBusCall, g)
 	if as, known := b.meaning(j.spec, err); err != nil && (known && as.As != catalog.DBusUnknown || !known && refuses(err)) {
 		answer.Refused, answer.Reason = true, reasonOf(as.Reason, core.ReasonUnsupported)
 		b.give(done, answer, nil)
@@ -517,7 +526,7 @@ func (b *mapped) ask(ctx context.Context, q *catalog.DBusQuery, g given) (string
 	if q.Property != "" {
 		s, err = b.get(ctx, q.DBusPlace, q.Property)
 	} else {
-		s.body, err = b.call(ctx, q.DBusCall, g, false)
+		s.body, err = b.question(ctx, q.DBusCall, g)
 	}
 	var e godbus.Error
 	if errors.As(err, &e) && q.Errors[e.Name] != "" {
@@ -543,7 +552,9 @@ func (b *mapped) ask(ctx context.Context, q *catalog.DBusQuery, g given) (string
 // get reads a property.
 func (b *mapped) get(ctx context.Context, place catalog.DBusPlace, property string) (said, error) {
 	path, iface := place.At(b.spec.Service)
-	body, err := b.reach(ctx, path, properties1+".Get", false, iface, property)
+	text := func(s string) catalog.DBusArg { return catalog.DBusArg{Type: "s", Value: s} }
+	body, err := b.question(ctx, catalog.DBusCall{DBusPlace: catalog.DBusPlace{Path: path, Interface: properties1}, Method: "Get",
+		Args: []catalog.DBusArg{text(iface), text(property)}}, given{})
 	if err == nil && len(body) != 1 {
 		err = fmt.Errorf("%s was answered with %d values", property, len(body))
 	}
@@ -606,6 +617,7 @@ func (b *mapped) stands(j *job, q *catalog.DBusQuery, state string, s said, done
 	switch {
 	case j.state == never || j.state == ended: // it was told meanwhile
 		st, _ = b.remembered(j)
+	case byOf(j.spec) == catalog.DBusBySingle && !b.mem.has(j): // what it says is about another one
 	case state == catalog.DBusRunning || state == catalog.DBusPaused:
 		st.Known, st.Paused = core.KnownRunning, state == catalog.DBusPaused
 		if j.state == lost {
@@ -617,8 +629,7 @@ func (b *mapped) stands(j *job, q *catalog.DBusQuery, state string, s said, done
 	case state == catalog.DBusUnknown && byOf(j.spec) == catalog.DBusByID:
 		b.mem.finish(j, never)
 		st.Sealed = true
-	case state == catalog.DBusUnknown, j.state == lost && byOf(j.spec) == catalog.DBusBySingle:
-		b.mem.leave(j) // nothing runs; how this very task ended it does not say
+	case state == catalog.DBusUnknown:
 	default:
 		b.asEnded(j, &st, q, state, s)
 	}
@@ -670,15 +681,20 @@ func (b *mapped) readAll(ctx context.Context, keys []catalog.ContextKey) []readi
 func (b *mapped) readOne(ctx context.Context, key catalog.ContextKey) core.ContextValue {
 	none := core.ContextValue{Key: key}
 	c, ok := b.spec.Service.Context[key]
-	if !ok {
+	if !ok || b.mem.slow(key) {
 		return none
 	}
+	ctx, cancel := context.WithTimeout(ctx, min(readTime, b.s.o.Limit))
+	defer cancel()
 	var s said
 	var err error
 	if c.Property != "" {
 		s, err = b.get(ctx, c.DBusPlace, c.Property)
 	} else {
-		s.body, err = b.call(ctx, c.DBusCall, given{}, false)
+		s.body, err = b.question(ctx, c.DBusCall, given{})
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		b.mem.isSlow(key)
 	}
 	if err != nil {
 		b.complain(err, "context value cannot be read", string(key))
@@ -686,6 +702,9 @@ func (b *mapped) readOne(ctx context.Context, key catalog.ContextKey) core.Conte
 	}
 	return b.contextValue(key, s, c.DBusField)
 }
+
+// readTime bounds the reading of one value. Who waits for it waits for less.
+const readTime = 5 * time.Second
 
 // contextValue makes the value of a key of what was said. What cannot be one is none: the value before it does not hold any more.
 func (b *mapped) contextValue(key catalog.ContextKey, s said, f catalog.DBusField) core.ContextValue {

@@ -1,6 +1,7 @@
 package dbus_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -26,10 +27,16 @@ type place struct {
 // jobState is a struct (ss).
 type jobState struct{ State, Detail string }
 
-// startChassis is the vendor's motion service: jobs with numbers of its own.
-func startChassis(t *testing.T, d *daemon, change map[string]any) *vendor {
+// newChassis is the vendor's motion service, which has jobs with numbers of its own. It is not on the bus yet.
+func newChassis(t *testing.T, d *daemon) *vendor {
 	t.Helper()
-	var v *vendor
+	return &vendor{t: t, conn: connect(t, d), name: chassisName, path: chassisPath,
+		props: map[string]any{chassisIface + ".State": int32(0), "com.acme.Power1.Charge": 0.8}}
+}
+
+// start puts it on the bus with its methods, some of them changed.
+func (v *vendor) start(change map[string]any) {
+	v.t.Helper()
 	methods := map[string]any{
 		chassisIface + ".GoTo": func(to string, speed float64) (uint32, *godbus.Error) {
 			v.note("goto:%s:%v", to, speed)
@@ -55,12 +62,15 @@ func startChassis(t *testing.T, d *daemon, change map[string]any) *vendor {
 			return map[string]godbus.Variant{"room": godbus.MakeVariant("study"), "floor": godbus.MakeVariant(1)}, nil
 		},
 	}
-	for name, f := range change {
-		methods[name] = f
-	}
-	v = &vendor{t: t, conn: connect(t, d), name: chassisName, path: chassisPath, props: map[string]any{chassisIface + ".State": int32(0), "com.acme.Power1.Charge": 0.8}}
+	maps.Copy(methods, change)
 	v.export(chassisPath, methods)
 	v.take()
+}
+
+func startChassis(t *testing.T, d *daemon, change map[string]any) *vendor {
+	t.Helper()
+	v := newChassis(t, d)
+	v.start(change)
 	return v
 }
 

@@ -3,6 +3,7 @@ package dbus
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
@@ -54,10 +55,28 @@ type memory struct {
 	jobs  map[core.TaskID]*job
 	order []core.TaskID // as they came
 	slots map[string]*job
+	hung  map[catalog.ContextKey]time.Time // when the reading of a key got no answer
 }
 
 func newMemory() *memory {
-	return &memory{jobs: map[core.TaskID]*job{}, slots: map[string]*job{}}
+	return &memory{jobs: map[core.TaskID]*job{}, slots: map[string]*job{}, hung: map[catalog.ContextKey]time.Time{}}
+}
+
+// slowTime is how long a key is left alone whose reading got no answer: the bus keeps a slot for each such call, and when they are too many
+// the connection is made anew, which all services feel.
+const slowTime = time.Minute
+
+func (m *memory) slow(key catalog.ContextKey) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, ok := m.hung[key]
+	return ok && time.Since(at) < slowTime
+}
+
+func (m *memory) isSlow(key catalog.ContextKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hung[key] = time.Now()
 }
 
 // connect is called when an owner is there. It may be the one of before: then what it had in hand goes on, but its end may have been
@@ -113,6 +132,12 @@ func (j *job) slot() (name string, ok bool) {
 	return j.spec.Task.Slot, true
 }
 
+// has says whether a task has its slot.
+func (m *memory) has(j *job) bool {
+	slot, ok := j.slot()
+	return ok && m.slots[slot] == j
+}
+
 // finish notes the end of a task, and frees its slot.
 func (m *memory) finish(j *job, how taskState) {
 	j.state = how
@@ -120,7 +145,7 @@ func (m *memory) finish(j *job, how taskState) {
 }
 
 func (m *memory) leave(j *job) {
-	if slot, ok := j.slot(); ok && m.slots[slot] == j {
+	if slot, _ := j.slot(); m.has(j) {
 		delete(m.slots, slot)
 	}
 }

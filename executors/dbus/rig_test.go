@@ -86,6 +86,17 @@ type rig struct {
 	fresh bool               // a service was found, and what it has is not read yet
 	first []core.ContextRead // what it had
 	all   bool               // that is heard like the rest
+
+	held sync.Mutex // by a test that lets nothing through
+}
+
+// hold stops all that is said from being taken, and lets it through again.
+func (r *rig) hold(on bool) {
+	if on {
+		r.held.Lock()
+	} else {
+		r.held.Unlock()
+	}
 }
 
 func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
@@ -103,6 +114,8 @@ func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
 }
 
 func (r *rig) sink(_ context.Context, ev core.Event) error {
+	r.held.Lock()
+	defer r.held.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch ev := ev.(type) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 
 	godbus "github.com/godbus/dbus/v5"
@@ -179,15 +180,14 @@ func (s said) fits(match map[string]condition.Value) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if list, ok := want.([]any); ok {
-			found := false
-			for _, one := range list {
-				found = found || condition.Equal(have, one)
-			}
-			if !found {
-				return false, nil
-			}
-		} else if !condition.Equal(have, want) {
+		list, ok := want.([]any)
+		if !ok {
+			list = []any{want}
+		}
+		if !slices.ContainsFunc(list, func(one any) bool { return reflect.TypeOf(one) == reflect.TypeOf(have) }) {
+			return false, fmt.Errorf("%s is a %T, and a %T is looked for", place, have, list[0])
+		}
+		if !slices.ContainsFunc(list, func(one any) bool { return condition.Equal(have, one) }) {
 			return false, nil
 		}
 	}

@@ -96,7 +96,8 @@ func newMapRig(t *testing.T, d *daemon, c *catalog.Catalog, limit time.Duration)
 	t.Helper()
 	r := &rig{t: t, d: d, all: true}
 	log := zerolog.New(&r.log)
-	r.reg = executors.New(executors.Options{Sink: r.sink, Log: log, HardLimit: limit})
+	r.reg = executors.New(executors.Options{Sink: r.sink, Log: log, HardLimit: limit,
+		Urgent: func(m catalog.Method) bool { return len(c.Operations[m].Stops) > 0 }})
 	bus := dbus.New(dbus.Options{Address: d.address, Registry: r.reg, Sink: r.sink, Log: log, Retry: 20 * time.Millisecond, Limit: limit, Services: dbus.ServicesOf(c)})
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -154,15 +155,7 @@ type vendor struct {
 	on    map[string]any // methods, replaced by the test
 }
 
-// startVendor takes a name and exports methods: "interface.Method" → func(args...) (results..., *godbus.Error).
-func startVendor(t *testing.T, d *daemon, name string, path godbus.ObjectPath, methods map[string]any) *vendor {
-	t.Helper()
-	v := &vendor{t: t, conn: connect(t, d), name: name, path: path, props: map[string]any{}}
-	v.export(path, methods)
-	v.take()
-	return v
-}
-
+// export gives it methods: "interface.Method" → func(args...) (results..., *godbus.Error).
 func (v *vendor) export(path godbus.ObjectPath, methods map[string]any) {
 	v.t.Helper()
 	byIface := map[string]map[string]any{"org.freedesktop.DBus.Properties": {"Get": v.get}}
@@ -247,4 +240,43 @@ func (v *vendor) waitFor(what string) {
 		}
 	}
 	v.t.Fatalf("the vendor did %s, and not %s", v.did(), what)
+}
+
+// put gives a member of the example another value: words lead to it, numbers into lists.
+func put(t *testing.T, in object, at string, to any) {
+	t.Helper()
+	var tree any = in
+	words := strings.Fields(at)
+	for _, w := range words[:len(words)-1] {
+		switch n := tree.(type) {
+		case object:
+			tree = n[w]
+		case []any:
+			tree = n[w[0]-'0']
+		}
+	}
+	n, ok := tree.(object)
+	if !ok {
+		t.Fatalf("%s leads nowhere", at)
+	}
+	if n[words[len(words)-1]] = to; to == nil {
+		delete(n, words[len(words)-1])
+	}
+}
+
+// member is one change of the example.
+type member struct {
+	at string
+	to any
+}
+
+// changed gives the catalog of the example with changes: "services ..." and "operations ...".
+func changed(t *testing.T, changes ...member) *catalog.Catalog {
+	t.Helper()
+	services, operations := example(t)
+	all := object{"services": services, "operations": operations}
+	for _, c := range changes {
+		put(t, all, c.at, c.to)
+	}
+	return catalogOf(t, all["services"].(object), all["operations"].(object))
 }

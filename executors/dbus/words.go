@@ -30,6 +30,9 @@ func (h heard) is(w catalog.DBusWord, task string, s catalog.DBusService) bool {
 	return name != "" && name == h.name && iface == h.iface && (path == h.path || task == byPath)
 }
 
+// changed names the property whose change this is.
+func (h heard) changed() string { return h.path + " " + h.iface + "." + h.name }
+
 // byPath is the place of a task's id that is the path of the object that speaks.
 const byPath = "path"
 
@@ -79,21 +82,23 @@ func (b *mapped) listensTo(iface, property, path string) bool {
 
 // getAnew reads a property whose new value was not told. What is told meanwhile is not older.
 func (b *mapped) getAnew(iface, property, path string) {
+	h := heard{said{property: true}, property, iface, path}
 	b.s.spawn(func() {
 		ctx, cancel := context.WithTimeout(b.life, b.s.o.Limit)
 		defer cancel()
 		b.order.Lock()
-		before := b.changes
+		before := b.changes[h.changed()]
 		b.order.Unlock()
 		s, err := b.get(ctx, catalog.DBusPlace{Path: path, Interface: iface}, property)
-		if err != nil {
-			b.complain(err, "property cannot be read", property)
-			s.body = nil // its old value does not hold any more
+		if err == nil {
+			h.body = s.body
+		} else {
+			b.complain(err, "property cannot be read", property) // its old value does not hold any more
 		}
 		b.order.Lock()
 		defer b.order.Unlock()
-		if b.life.Err() == nil && b.changes == before {
-			b.hearNow(heard{s, property, iface, path})
+		if b.life.Err() == nil && b.changes[h.changed()] == before {
+			b.hearNow(h)
 		}
 	})
 }
@@ -107,7 +112,8 @@ func (b *mapped) hear(h heard) {
 // hearNow makes events of what was heard and hands them over. The order lock is held.
 func (b *mapped) hearNow(h heard) {
 	if h.property {
-		b.changes++
+		b.changes[h.changed()]++
+		b.healthIs(h)
 	}
 	b.mem.mu.Lock()
 	later := b.mustWait(h)
@@ -203,7 +209,7 @@ func (b *mapped) match(h heard, w catalog.DBusWord) bool {
 	if err != nil {
 		b.complain(err, "signal cannot be read, dropped", h.name)
 	}
-	return ok
+	return err == nil && ok
 }
 
 // observed makes events of the catalog. The memory's lock is held.
@@ -385,7 +391,12 @@ func (b *mapped) results(h heard, method catalog.Method, m *catalog.DBusMap) []c
 		if id == "" {
 			continue
 		}
-		if !b.match(h, r.DBusWord) {
+		ok, err := h.fits(r.Match)
+		if err != nil {
+			b.complain(err, "signal cannot be read, dropped", h.name)
+			return nil // also where another row would take anything
+		}
+		if !ok {
 			if j != nil && h.property {
 				j.seen[i] = true
 			}

@@ -276,11 +276,15 @@ func (p *mapping) query() {
 	case by != DBusBySingle && !named:
 		p.add(path, "names no task; give it the task's id or handle as an argument")
 	}
-	if p.op.Probe == ProbeDurable && !(p.m.by() == DBusByID && named && slices.Contains(slices.Concat(values(q.States), values(q.Errors)), DBusUnknown)) {
-		p.add("probe", "is durable, which needs a query by our task id that can say unknown; else it is volatile")
+	says := slices.Concat(values(q.States), values(q.Errors))
+	if p.op.Probe != ProbeNone && !(p.m.by() == DBusByID && named && slices.Contains(says, DBusUnknown)) {
+		p.add("probe", "is %s, which needs a task known by id and a query that takes it and can say unknown; else it must be none", p.op.Probe)
 	}
-	if !slices.Contains(values(q.States), DBusRunning) {
+	if !slices.Contains(says, DBusRunning) {
 		p.add(path+".states", "has no row that says running")
+	}
+	if p.m.by() == DBusBySingle && slices.ContainsFunc(says, func(s string) bool { return s != DBusRunning && s != DBusPaused && s != DBusUnknown }) {
+		p.add(path+".states", "says how the task ended; who names no task can say only running, paused and unknown")
 	}
 }
 
