@@ -82,9 +82,9 @@ func TestWhatTheCatalogDoesNotSayIsSaid(t *testing.T) {
 func TestAFileOfEntriesIsReadStrictly(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"no JSON", "turnHead", "invalid character"},
-		{"a section that is none", `{"operation": []}`, `"operation" is no section`},
+		{"a section that is none", `{"operation": []}`, "operation"},
 		{"a section of another form", `{"effects": []}`, "effects"},
-		{"something behind it", `{} {}`, "something stands behind"},
+		{"something behind it", `{} {}`, "after top-level value"},
 		{"an entry that refers to nothing", `{"effects": {"x": {"kind": "achieve", "terminal_evidence": {"event": "x.y"}, "confidence_policy": {"accept": ["independent"]}}}}`, "x.y"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
