@@ -49,6 +49,14 @@ scenarios: build ## the acceptance set, in virtual time; S01 S02 S04 S18 S27 S35
 docs-test: tools build ## does what the guides say, command by command, in empty folders: README.md, docs, examples
 	bin/testbed docs README.md docs/*.md executors/dbus/examples/*/README.md
 
+.PHONY: docs-robot
+docs-robot: tools build ## does what the guide says of a robot, with the packages, under real systemd in a container. Needs root
+	@rm -rf bin/robot bin/robot-debs && mkdir -p bin/robot
+	@go run ./packaging/pack -out bin/robot-debs -format deb -arch $$(go env GOARCH)
+	@cp executors/dbus/examples/c/*.* docs/integrating-a-robot.md bin/robot/
+	@$(MAKE) -C executors/dbus/examples/c DIR=$(CURDIR)/bin/robot
+	@DEBS=bin/robot-debs MORE=bin/robot testbed/machine/service-test.sh guide
+
 .PHONY: mutate
 mutate: build ## flips each expectation of the scenarios: every flip must be noticed
 	bin/testbed run testbed/scenarios --mutate --coverage

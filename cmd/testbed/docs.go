@@ -18,6 +18,7 @@ func runDocs(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("testbed docs", flag.ContinueOnError)
 	r := doctest.Runner{}
 	f.StringVar(&r.Bin, "bin", "", "folder of the programs; empty: that of this program")
+	f.StringVar(&r.On, "on", "", "run what is for this `machine`, such as robot, and nothing else; it is changed by that")
 	repo := f.String("repo", ".", "this repository, for its examples: the variable REPO")
 	f.DurationVar(&r.Limit, "limit", 2*time.Minute, "for one block of commands")
 	jobs := f.Int("jobs", 4, "so many pages at a time")

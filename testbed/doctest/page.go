@@ -32,6 +32,7 @@ type Block struct {
 	Text   string        // commands, or what the file holds; ends with a newline
 	File   string        // Kind File: where, relative to the folder
 	NotRun string        // why this cannot be run here; empty: it is run
+	On     string        // the machine that it is for, such as a robot; empty: a developer's
 	CtrlC  time.Duration // after this time Ctrl-C is pressed; 0: never
 	Shown  *Shown        // what the page shows of its output; nil: nothing
 }
@@ -128,14 +129,16 @@ func cutIndent(line string, n int) string {
 
 func (p *parser) setup() {
 	begin := p.at + 1
-	reason := strings.TrimSpace(strings.TrimPrefix(p.lines[p.at], setupOpen))
-	if reason != "" {
-		p.fault(begin, "commands of a comment begin on its second line, found %q", reason)
+	attrs, words, err := attributes(strings.TrimPrefix(p.lines[p.at], setupOpen))
+	on := attrs["on"]
+	delete(attrs, "on")
+	if err != nil || len(words)+len(attrs) > 0 {
+		p.fault(begin, "commands of a comment begin on its second line; in the first there is only on=MACHINE, found %q", p.lines[p.at])
 	}
 	var text strings.Builder
 	for p.at++; p.at < len(p.lines); p.at++ {
 		if strings.TrimSpace(p.lines[p.at]) == setupClose {
-			p.page.Blocks = append(p.page.Blocks, Block{Line: begin, Kind: Setup, Text: text.String()})
+			p.page.Blocks = append(p.page.Blocks, Block{Line: begin, Kind: Setup, Text: text.String(), On: on})
 			p.fresh = false
 			return
 		}
@@ -198,17 +201,17 @@ func (p *parser) file(f fence, attrs map[string]string) {
 }
 
 func (p *parser) commands(f fence, attrs map[string]string, words []string) {
-	b := Block{Line: f.line, Kind: Commands, Text: f.text, NotRun: attrs["not-run"]}
+	b := Block{Line: f.line, Kind: Commands, Text: f.text, NotRun: attrs["not-run"], On: attrs["on"]}
 	var err error
 	for key, value := range attrs {
 		switch {
-		case key == "not-run" && value != "":
+		case (key == "not-run" || key == "on") && value != "":
 		case key == "ctrl-c":
 			if b.CtrlC, err = time.ParseDuration(value); err != nil || b.CtrlC <= 0 {
 				p.fault(f.line, "ctrl-c=%s is no time such as 2s", value)
 			}
 		default:
-			p.fault(f.line, "%s=%q is no attribute of commands; there are not-run=\"reason\" and ctrl-c=2s", key, value)
+			p.fault(f.line, "%s=%q is no attribute of commands; there are not-run=\"reason\", on=MACHINE and ctrl-c=2s", key, value)
 		}
 	}
 	if len(words) > 0 {

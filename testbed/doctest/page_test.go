@@ -54,9 +54,9 @@ func TestFaultsOfAPageNameTheLine(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"an open fence", "x\n```sh\necho\n", "p.md:2: the block has no end"},
 		{"an open comment", "<!-- docs-test\necho\n", "p.md:1: the comment has no end"},
-		{"commands behind the comment's name", "<!-- docs-test echo\n-->\n", `p.md:1: commands of a comment begin on its second line, found "echo"`},
-		{"a typo", "```sh norun=\"x\"\n```\n", `p.md:1: norun="x" is no attribute of commands; there are not-run="reason" and ctrl-c=2s`},
-		{"no reason", "```sh not-run=\"\"\n```\n", `p.md:1: not-run="" is no attribute of commands; there are not-run="reason" and ctrl-c=2s`},
+		{"commands behind the comment's name", "<!-- docs-test echo\n-->\n", `p.md:1: commands of a comment begin on its second line; in the first there is only on=MACHINE, found "<!-- docs-test echo"`},
+		{"a typo", "```sh norun=\"x\"\n```\n", `p.md:1: norun="x" is no attribute of commands; there are not-run="reason", on=MACHINE and ctrl-c=2s`},
+		{"no reason", "```sh not-run=\"\"\n```\n", `p.md:1: not-run="" is no attribute of commands; there are not-run="reason", on=MACHINE and ctrl-c=2s`},
 		{"no time", "```sh ctrl-c=soon\n```\n", "p.md:1: ctrl-c=soon is no time such as 2s"},
 		{"a stray word", "```sh now\n```\n", `p.md:1: unknown ["now"] behind sh`},
 		{"a file outside", "`../x`\n```json file=../x\n```\n", `p.md:2: file "../x" leads out of the folder`},

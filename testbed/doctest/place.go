@@ -17,6 +17,7 @@ var (
 
 // places gives each port of this machine that a page names a free one, and each folder of an installed agent one of its own. So
 // pages can be run beside each other, and beside a planner or an agent that somebody uses. What comes out is told in the page's words.
+// The zero value changes nothing.
 type places struct {
 	root        string // stands for /
 	there, back map[string]string
@@ -47,10 +48,16 @@ func newPlaces(root string, page Page) (*places, error) {
 }
 
 func (p *places) forRun(text string) string {
+	if p.root == "" {
+		return text
+	}
 	return folderForm.ReplaceAllString(swapPorts(text, p.there), "${1}"+p.root+"${2}")
 }
 
 func (p *places) forPage(text string) string {
+	if p.root == "" {
+		return text
+	}
 	return strings.ReplaceAll(swapPorts(text, p.back), p.root+"/", "/")
 }
 

@@ -17,7 +17,11 @@ type Runner struct {
 	Bin   string        // folder of the programs; put before the PATH
 	Repo  string        // this repository, for its examples: the variable REPO
 	Limit time.Duration // for one block
+	On    string        // the machine that this is: only blocks for it are run, and what they name is really there. Empty: a developer's
 }
+
+// runs says whether a block is done here.
+func (r Runner) runs(b Block) bool { return b.NotRun == "" && b.On == r.On }
 
 // Report is how one page went.
 type Report struct {
@@ -43,12 +47,18 @@ func (r Runner) Run(ctx context.Context, page Page) (rep Report, err error) {
 	rep = Report{Page: page.Path, Faults: page.Faults}
 	began := time.Now()
 	defer func() { rep.Took = time.Since(began) }()
+	run := 0
 	for _, b := range page.Blocks {
-		if b.NotRun != "" {
+		switch {
+		case r.runs(b):
+			run++
+		case b.NotRun != "" && r.On == "":
 			rep.NotRun = append(rep.NotRun, NotRun{b.Line, b.NotRun})
+		case b.Kind == Commands && r.On == "":
+			rep.NotRun = append(rep.NotRun, NotRun{b.Line, "it is for a machine of its own: " + b.On})
 		}
 	}
-	if len(page.Faults) > 0 || len(rep.NotRun) == len(page.Blocks) {
+	if len(page.Faults) > 0 || run == 0 {
 		return rep, nil
 	}
 	base, err := os.MkdirTemp("", "docs-") // a short name: a socket in it has 107 bytes
@@ -70,7 +80,11 @@ func (r Runner) runIn(ctx context.Context, base string, page Page, rep *Report) 
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(scratch, 0o755)); err != nil {
 		return fmt.Errorf("cannot make a folder for %s: %w", page.Path, err)
 	}
-	p, err := newPlaces(filepath.Join(base, "r"), page)
+	p := &places{}
+	var err error
+	if r.On == "" {
+		p, err = newPlaces(filepath.Join(base, "r"), page)
+	}
 	if err != nil {
 		return err
 	}
@@ -80,7 +94,7 @@ func (r Runner) runIn(ctx context.Context, base string, page Page, rep *Report) 
 	}
 	defer sh.close()
 	for _, b := range page.Blocks {
-		if b.NotRun != "" {
+		if !r.runs(b) {
 			continue
 		}
 		faults, err := r.do(ctx, sh, p, dir, b)

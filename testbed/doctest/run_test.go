@@ -148,6 +148,24 @@ func TestAnAnswerThatTellsOfAFaultIsOne(t *testing.T) {
 	}
 }
 
+// TestWhatIsForARobotIsRunThere, with the robot's own folders, and only there.
+func TestWhatIsForARobotIsRunThere(t *testing.T) {
+	text := block("sh", "echo here") + "<!-- docs-test on=robot\nname=rb-1\n-->\n\n" + block("sh on=robot", "echo $name /etc/deviceagent") + block("text", "rb-1 /etc/deviceagent") + block("sh not-run=\"never\"", "false")
+	rep := play(t, generous, text)
+	if len(rep.Faults) > 0 || rep.Run != 1 || len(rep.NotRun) != 2 || rep.NotRun[0].Reason != "it is for a machine of its own: robot" {
+		t.Fatalf("here: %+v", rep)
+	}
+	note := filepath.Join(t.TempDir(), "seen")
+	text = strings.Replace(text, "echo $name /etc/deviceagent", "echo $name /etc/deviceagent | tee "+note, 1)
+	rep, err := Runner{Bin: t.TempDir(), Limit: generous, On: "robot"}.Run(t.Context(), Parse("p.md", text))
+	if err != nil || len(rep.Faults) > 0 || rep.Run != 1 || len(rep.NotRun) != 0 {
+		t.Fatalf("there: %+v (%v)", rep, err)
+	}
+	if seen, err := os.ReadFile(note); err != nil || string(seen) != "rb-1 /etc/deviceagent\n" {
+		t.Fatalf("the command saw %q (%v): not the robot's folder", seen, err)
+	}
+}
+
 func TestAnEndFromOutsideIsNoFaultOfThePage(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(300*time.Millisecond, cancel)

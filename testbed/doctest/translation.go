@@ -40,5 +40,5 @@ func essence(b Block) string {
 	if b.Shown != nil {
 		shown = fmt.Sprintf("shows, exit %d\n%s", b.Shown.Exit, strings.Join(b.Shown.Lines, "\n"))
 	}
-	return fmt.Sprintf("%s %s run %t ctrl-c %s\n%s%s", b.Kind, b.File, b.NotRun == "", b.CtrlC, text, shown)
+	return fmt.Sprintf("%s %s run %t on %q ctrl-c %s\n%s%s", b.Kind, b.File, b.NotRun == "", b.On, b.CtrlC, text, shown)
 }
