@@ -67,6 +67,8 @@ type faults struct {
 	cancelSpins   bool // the wheel spins on, silently
 	pauseMute     bool // no Held true
 	pauseUntold   bool // Query does not say paused
+	pauseRefused  bool
+	pausedUnknown bool
 	pauseSpins    bool // rests by its word only
 	pauseGoesOn   bool
 	resumeMute    bool
@@ -165,6 +167,8 @@ var all = []Behaviour{
 	{"cancelled-goes-on", "says cancelled, and reports progress", "stopped", func(f *faults) { f.cancelGoesOn = true }},
 	{"cancelled-spins", "says cancelled, and the wheel spins on", "stopped", func(f *faults) { f.cancelSpins = true }},
 
+	{"pause-refused", "refuses a pause that its catalog promises", "pause", func(f *faults) { f.pauseRefused = true }},
+	{"paused-unknown", "does not know by Query what it has paused", "query", func(f *faults) { f.pausedUnknown = true }},
 	{"pause-without-held", "accepts a pause, and never says that it rests", "pause", func(f *faults) { f.pauseMute = true }},
 	{"pause-untold", "does not say by Query that it rests", "pause", func(f *faults) { f.pauseUntold = true }},
 	{"paused-goes-on", "says that it rests, and goes on", "pause-rest", func(f *faults) { f.pauseGoesOn = true }},

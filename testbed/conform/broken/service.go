@@ -391,7 +391,7 @@ func (s *Service) Query(id string) (string, map[string]godbus.Variant, *godbus.E
 		s.keep(j)
 	}
 	switch {
-	case j.state == "sealed" || j.state == "running" && s.f.queryUnknown:
+	case j.state == "sealed" || j.state == "running" && (s.f.queryUnknown || s.f.pausedUnknown && j.paused):
 		return "unknown", map[string]godbus.Variant{"sealed": godbus.MakeVariant(true)}, nil
 	case j.state == "running":
 		return "running", map[string]godbus.Variant{"paused": godbus.MakeVariant(j.paused && !s.f.pauseUntold)}, nil
@@ -443,7 +443,7 @@ func (s *Service) hold(id string, paused bool) (bool, string, *godbus.Error) {
 	if j == nil || j.state != "running" || j.paused == paused {
 		return false, "not_running", nil
 	}
-	if s.f.bare {
+	if s.f.bare || paused && s.f.pauseRefused {
 		return false, "not_supported", nil
 	}
 	if !paused && s.f.resumeRefused {
