@@ -116,14 +116,20 @@ fuzz: ## each fuzz target for FUZZTIME (20s)
 	  for f in $$(go test ./$$pkg -list '^Fuzz' | grep '^Fuzz'); do echo "$$pkg $$f"; go test ./$$pkg -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME); done; done
 
 .PHONY: cross
-cross: ## deviceagentd for each kind of robot, with sizes
+cross: ## deviceagentd for each kind of robot, with sizes; S01 on arm64, arm and riscv64, and tests on arm64 and arm, by qemu-user
 	@for t in arm64 arm amd64 riscv64; do \
 	  GOOS=linux GOARCH=$$t GOARM=7 $(BUILD) -o bin/$$t/deviceagentd ./cmd/deviceagentd; \
 	  printf '%-8s %6.1f MB\n' $$t $$(stat -c %s bin/$$t/deviceagentd | awk '{print $$1/1e6}'); done
+	@testbed/machine/cross-test.sh
 
 .PHONY: service-test
 service-test: ## the packages under real systemd, in a container that is thrown away: JOBS="plan service bus", DEBS=folder of packages. Needs root
 	@testbed/machine/service-test.sh $(JOBS)
+
+# CUTS above is a default of powercut only: what a Makefile sets is not handed on.
+.PHONY: vm-test
+vm-test: ## the packages on an ARM machine with a real kernel, and power cuts of it judged from the write log of its disk: CUTS=40. Needs root
+	@testbed/machine/vm-test.sh
 
 # The tests of packages need nothing that is fetched: nfpm is pinned in packaging/nfpm, a module of its own.
 .PHONY: package

@@ -26,6 +26,7 @@ var commands = []struct {
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
+	{"powercut", "judge power cuts of the test machine by the write log of its disk", runPowercut},
 	{"replay", "what a device recorded once more, compared state by state", runReplay},
 	{"docs", "do what the guides say, command by command, in empty folders", runDocs},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
@@ -74,7 +75,7 @@ func run(args []string) int {
 func usage(w *os.File) {
 	fmt.Fprintln(w, "testbed: a simulated robot, scenarios and the demo (nothing of it runs on a device)")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  testbed %-8s %s\n", c.name, c.use)
+		fmt.Fprintf(w, "  testbed %-9s %s\n", c.name, c.use)
 	}
 	fmt.Fprintln(w, "testbed COMMAND -h lists the flags.")
 }

@@ -8,6 +8,9 @@ programs() {
   (cd "$top" && mkdir -p "bin/$1" && CGO_ENABLED=0 GOOS=linux GOARCH=$1 GOARM=7 go build -trimpath -ldflags "$ld" -o "bin/$1/" ./cmd/...)
 }
 
+# packages ARCH: makes the packages, unless the caller has brought some in DEBS.
+packages() { [ -n "${DEBS:-}" ] || make -s -C "$top" debs ARCH="$1" >&2; }
+
 # assemble FOLDER ARCH MACHINE JOB…: fills FOLDER as jobs/lib.sh says, to run the jobs one after the other until one fails.
 assemble() {
   local to=$1 arch=$2 kind=$3 job

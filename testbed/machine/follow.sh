@@ -8,7 +8,7 @@ show() {
   local lines
   lines=$(wc -l <"$1")
   [ "$lines" -gt $_shown ] || return 0
-  sed -n "$((_shown + 1)),${lines}p" "$1" | tr -d '\r' | grep -aE '^(held|FAILED|machine:) ' | sed 's/^/  /' || true
+  sed -n "$((_shown + 1)),${lines}p" "$1" | tr -d '\r' | grep -aE '^((held|FAILED) +[0-9]|machine: )' | sed 's/^/  /' || true
   _shown=$lines
 }
 

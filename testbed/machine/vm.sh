@@ -23,7 +23,7 @@ trap 'exit 130' INT TERM
 rm -rf "$job/out" "$job/log" "$job/console"
 mkdir "$job/out"
 : >"$job/log"
-mke2fs -q -t ext4 -L JOB -d "$job" "$work/job.img" 512M
+mke2fs -q -t ext4 -L JOB -d "$job" "$work/job.img" 512M >/dev/null
 qemu-img create -q -f qcow2 -b "$image/root.img" -F raw "$work/root.qcow2"
 
 # A Cortex-A53 is what such a robot has, and it runs 32-bit programs too. The guest reaches nothing outside.

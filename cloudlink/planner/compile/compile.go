@@ -31,7 +31,7 @@ const (
 	// durationParam is the argument that says so, in minutes.
 	durationParam = "duration_min"
 	// maxDelayMS is the longest delay of the contract, 30 days.
-	maxDelayMS = 30 * 24 * 3_600_000
+	maxDelayMS int64 = 30 * 24 * 3_600_000
 )
 
 // Plan compiles a decision. in.Rooms, where the device reported some, are the rooms that names are resolved against.

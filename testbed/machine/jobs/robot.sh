@@ -26,4 +26,4 @@ start_robot() {
 robot_did() { jq -rs --arg kind "$1" '[.[] | select(.kind == $kind) | .room] | join(" ")' "$robot_log"; }
 
 # executors_ready: the agent has found all of the robot's services.
-executors_ready() { deviceagentctl executors -o json | jq -e '.data.executors | length > 0 and all(.ready)'; }
+executors_ready() { deviceagentctl executors -o json | jq -e '.data | length > 0 and all(.state == "ready" and .missing_methods == [])'; }
