@@ -1,6 +1,7 @@
 package firmware
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"strings"
@@ -32,7 +33,7 @@ func (g *guest) owns(name string) {
 
 // bindMover lets the catalog bind what moves to a name on the bus.
 func bindMover(h *home) {
-	_ = h.Inspect(nil, func(s *core.State, _ core.Now) {
+	_ = h.Inspect(context.Background(), func(s *core.State, _ core.Now) {
 		ops := map[catalog.Method]catalog.Operation{}
 		for m, op := range s.Catalog().Operations {
 			if m == "setMoveTo" || m == "stopMovement" {

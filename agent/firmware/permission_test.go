@@ -131,7 +131,7 @@ func TestWhoIsInNeitherGroupIsRefusedTwice(t *testing.T) {
 					}
 				}
 			}
-			if n := len(r.home.Inboxes); n != 2 { // the operator's plan and cancel; its question was none
+			if n := len(r.home.messages()); n != 2 { // the operator's plan and cancel; its question was none
 				t.Errorf("the agent's door took %d messages", n)
 			}
 		})
@@ -160,7 +160,7 @@ func TestEveryMethodAsksWhoCalls(t *testing.T) {
 			t.Errorf("%s answers %q", method, fail)
 		}
 	}
-	if n := len(r.home.Inboxes) + len(r.home.events()); n != 0 {
+	if n := len(r.home.messages()) + len(r.home.events()); n != 0 {
 		t.Errorf("%d messages and events went in all the same", n)
 	}
 	if n := strings.Count(r.log.String(), "call on the bus refused"); n < 5 || n > 10 {
@@ -290,7 +290,9 @@ func TestAGreedyCallerKeepsNobodyOut(t *testing.T) {
 	r := serve(t, startDaemon(t, lax), nil)
 	g, other := r.join(), enter(t, r.d)
 	block := make(chan struct{})
-	r.home.does(func() { r.home.Block = block })
+	r.home.mu.Lock()
+	r.home.block = block
+	r.home.mu.Unlock()
 	answers := make(chan *godbus.Call, 4*perCaller)
 	for range 3 * perCaller {
 		g.conn.Object(Name, Path).Go(Interface+".Status", 0, answers)

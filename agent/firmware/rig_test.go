@@ -46,7 +46,9 @@ type home struct {
 	turned map[chan struct{}]bool
 	ready  bool
 	sent   []core.Event
+	taken  []string         // messages
 	before func(core.Event) // an event is taken
+	block  chan struct{}    // looks wait for it
 }
 
 func newHome(t *testing.T) *home {
@@ -88,8 +90,25 @@ func (h *home) Send(_ context.Context, ev core.Event) error {
 }
 
 func (h *home) Receive(ctx context.Context, payload []byte, from taskmanager.Source) (ans core.Answer, err error) {
+	h.mu.Lock()
+	h.taken = append(h.taken, string(payload))
+	h.mu.Unlock()
 	h.does(func() { ans, err = h.Agent.Receive(ctx, payload, from) })
 	return ans, err
+}
+
+func (h *home) Inspect(ctx context.Context, f func(*core.State, core.Now)) error {
+	h.mu.Lock()
+	block := h.block
+	h.mu.Unlock()
+	if block != nil {
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return h.Agent.Inspect(ctx, f)
 }
 
 func (h *home) Watch() (Feed, func()) {
@@ -116,6 +135,12 @@ func (h *home) events() []core.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.sent)
+}
+
+func (h *home) messages() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.taken)
 }
 
 // daemon is a real dbus-daemon of the test's own.

@@ -187,7 +187,8 @@ func TestCancelOnTheBus(t *testing.T) {
 	if fail := g.asks("Cancel", args("all", "", "stop everything"), &ok, &state, &code, &stopping); fail != "" || !ok {
 		t.Errorf("%s accepted %v %s", fail, ok, code)
 	}
-	if text := string(r.home.Inboxes[len(r.home.Inboxes)-1]); !strings.Contains(text, `"requested_by":"bus uid `) {
+	all := r.home.messages()
+	if text := all[len(all)-1]; !strings.Contains(text, `"requested_by":"bus uid `) {
 		t.Errorf("who cancelled is not in the message: %s", text)
 	}
 }

@@ -135,19 +135,27 @@ func (a *Agent) Last() core.TaskID {
 
 // Pass lets time go by, with the wake-ups that the core asks for.
 func (a *Agent) Pass(ms int64) {
-	end := a.now.Boot + core.Instant(ms)
+	_, now := a.due()
+	end := now + core.Instant(ms)
 	for {
-		wake := a.state.NextWake()
+		wake, now := a.due()
 		if wake == 0 || wake > end {
 			break
 		}
-		a.step(max(wake, a.now.Boot))
+		a.step(max(wake, now))
 		a.Do(core.Tick{})
-		if a.state.NextWake() == wake {
+		if again, _ := a.due(); again == wake {
 			break
 		}
 	}
 	a.step(end)
+}
+
+// due is when time moves something next, and what time it is.
+func (a *Agent) due() (wake, now core.Instant) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.state.NextWake(), a.now.Boot
 }
 
 func (a *Agent) step(to core.Instant) {
