@@ -190,13 +190,13 @@ same 'restarts' "$(starts)" "$before"
 until_holds 60 ready
 
 step 'a program of a process executor runs in the sandbox'
-jq '(.operations[] | select(.taskMethod == "setScreen") | .executor) = {"kind": "process", "name": "toucher", "process": {"argv": ["/usr/bin/touch", "/var/lib/deviceagent/ran", "/tmp/ran"]}}' \
+jq '(.operations[] | select(.taskMethod == "setScreen") | .executor) = {"kind": "process", "name": "toucher", "process": {"argv": ["/usr/bin/touch", "/var/lib/deviceagent/ran", "/var/tmp/ran"]}}' \
   /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
 systemctl restart deviceagent
 echo '{"workflow":{"cloud_workflow_id":"wf_touch","plan_id":"p","revision":0},"device_task_requests":[{"cloud_step_id":"s","taskMethod":"setScreen","params":{"on":true}}]}' | deviceagentctl submit -
 until_holds 30 test -e /var/lib/deviceagent/ran
 same 'whose file it made' "$(stat -c %U /var/lib/deviceagent/ran)" deviceagent
-[ ! -e /tmp/ran ] || fail 'it wrote into the /tmp of everybody'
+[ ! -e /var/tmp/ran ] || fail 'it wrote into the /var/tmp of everybody'
 
 step 'memory is bounded, and a program that eats it ends alone'
 limits MemoryMax=96M Environment=GOMEMLIMIT=64MiB
