@@ -32,13 +32,27 @@ func (b *binding) call(ctx context.Context, method string, args ...any) ([]any, 
 
 // call makes one call, to any method.
 func (s *session) call(ctx context.Context, to godbus.BusObject, method string, args ...any) ([]any, error) {
-	c := to.CallWithContext(ctx, method, godbus.FlagNoAutoStart, args...)
+	return s.begun(ctx, to, method, args, func() {})
+}
+
+// errArgs says that a call cannot be made of what was given: it was not sent, and never could be.
+var errArgs = errors.New("the call cannot be made")
+
+// begun makes one call and says when it is on its way: what is called after that comes after it.
+func (s *session) begun(ctx context.Context, to godbus.BusObject, method string, args []any, sent func()) ([]any, error) {
+	c := to.GoWithContext(ctx, method, godbus.FlagNoAutoStart, make(chan *godbus.Call, 1), args...)
+	sent()
+	c = <-c.Done
 	if c.Err == nil {
 		s.hard.Store(0)
 		return c.Body, nil
 	}
 	if errors.Is(c.Err, context.DeadlineExceeded) && s.hard.Add(1) >= maxHard {
 		s.end(errStuck)
+	}
+	var bad godbus.FormatError
+	if errors.As(c.Err, &bad) {
+		return nil, fmt.Errorf("%w: %w", errArgs, c.Err)
 	}
 	var e godbus.Error
 	if errors.As(c.Err, &e) && notDelivered(e.Name) {
@@ -73,7 +87,7 @@ func refuses(err error) bool {
 // Start begins a task.
 func (b *binding) Start(ctx context.Context, d core.Dispatch) (core.TaskAnswered, error) {
 	body, err := b.call(ctx, "Invoke", string(d.Task), string(d.Method), variants(d.Params))
-	if refuses(err) {
+	if refuses(err) || errors.Is(err, errArgs) {
 		return core.TaskAnswered{Task: d.Task, Reason: core.ReasonExecutorRefused}, nil
 	}
 	accepted, reason, err := answer(body, err)

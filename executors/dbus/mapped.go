@@ -109,12 +109,16 @@ func (b *mapped) hand(evs []core.Event) {
 
 // call makes one call of a task to the owner.
 func (b *mapped) call(ctx context.Context, c catalog.DBusCall, g given) ([]any, error) {
+	return b.begun(ctx, c, g, func() {})
+}
+
+func (b *mapped) begun(ctx context.Context, c catalog.DBusCall, g given, sent func()) ([]any, error) {
 	args, err := g.args(c.Args)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errArgs, err)
 	}
 	path, iface := c.At(b.spec.Service)
-	return b.s.call(ctx, b.object(path), iface+"."+c.Method, args...)
+	return b.s.begun(ctx, b.object(path), iface+"."+c.Method, args, sent)
 }
 
 func (b *mapped) object(path string) godbus.BusObject {
@@ -131,9 +135,6 @@ func (b *mapped) question(ctx context.Context, c catalog.DBusCall, g given) ([]a
 		return nil, fmt.Errorf("%w: %w", executors.ErrNotSent, context.Cause(ctx))
 	}
 }
-
-// errArgs says that a call cannot be made of what was given: it was not sent, and never could be.
-var errArgs = errors.New("the call cannot be made")
 
 // begin notes a task that is to be called; nil where its id is known or sealed, so that it never runs twice.
 func (b *mapped) begin(d core.Dispatch) *job {
@@ -163,7 +164,7 @@ func (b *mapped) start(ctx context.Context, j *job, d core.Dispatch, done func(c
 		b.settle(done, j, never, core.TaskAnswered{Task: j.id, NotSent: true, Reason: core.ReasonExecutorBusy}, nil)
 		return
 	}
-	body, err := b.call(ctx, j.spec.Call, given{task: j.id, params: d.Params})
+	body, err := b.begun(ctx, j.spec.Call, given{task: j.id, params: d.Params}, func() { close(j.sent) })
 	if err != nil {
 		b.failed(done, j, err)
 		return
@@ -392,20 +393,23 @@ var (
 )
 
 // steer cancels, pauses or resumes a task. One whose call is not answered yet is steered when it is; but a stop that needs nothing of the
-// answer waits for nobody: a service that hangs over its call may well hear it.
+// answer waits only until the call is on its way, behind which it stays: a service that hangs over its call may well hear it.
 func (b *mapped) steer(ctx context.Context, task core.TaskID, method catalog.Method, how steering, done func(core.Event, error)) {
 	j := b.find(task, method)
 	if j == nil {
 		b.give(done, nil, fmt.Errorf("nothing is known of task %s", task))
 		return
 	}
-	if byID := byOf(j.spec) == catalog.DBusByID; !byID || how.to != "" {
-		select {
-		case <-j.answered:
-		case <-ctx.Done():
-			b.give(done, nil, fmt.Errorf("its call is not answered: %w", context.Cause(ctx)))
-			return
-		}
+	sent := j.sent
+	if how.to != "" || byOf(j.spec) == catalog.DBusByHandle {
+		sent = nil
+	}
+	select {
+	case <-sent:
+	case <-j.answered:
+	case <-ctx.Done():
+		b.give(done, nil, fmt.Errorf("its call is not answered: %w", context.Cause(ctx)))
+		return
 	}
 	answer := core.StopAnswered{Task: task, To: how.to}
 	call := how.call(j.spec)

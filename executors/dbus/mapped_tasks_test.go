@@ -1,6 +1,7 @@
 package dbus_test
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -452,5 +453,130 @@ func TestAHandleThatTheServiceHasForgotten(t *testing.T) {
 	r.reg.Carry(query("t-1"))
 	if st := heard[core.TaskStatus](r, 1, nil); st.Known != core.KnownNot || st.Sealed {
 		t.Errorf("status %+v", st)
+	}
+}
+
+// TestAStopStaysBehindItsCall: it needs nothing of the answer and waits for none, but it never reaches the service first.
+func TestAStopStaysBehindItsCall(t *testing.T) {
+	d := startDaemon(t)
+	r := newMapRig(t, d, changed(t, byID()...), 0)
+	v := newChassis(t, d)
+	arrived := make(chan *godbus.Message, 64) // in the order in which the bus brings it
+	v.conn.Eavesdrop(arrived)
+	if err := v.conn.BusObject().Call("org.freedesktop.DBus.RequestName", godbus.FlagNoReplyExpected, v.name, uint32(4)).Err; err != nil {
+		t.Fatal(err)
+	}
+	order := make(chan string, 64)
+	go func() {
+		for m := range arrived {
+			member, _ := m.Headers[godbus.FieldMember].Value().(string)
+			switch {
+			case m.Type != godbus.TypeMethodCall:
+			case member == "GoTo" || member == "Abort": // it hangs over both
+				order <- member + ":" + m.Body[0].(string)
+			default:
+				v.conn.Send(&godbus.Message{Type: godbus.TypeError, Headers: map[godbus.HeaderField]godbus.Variant{
+					godbus.FieldDestination: m.Headers[godbus.FieldSender], godbus.FieldReplySerial: godbus.MakeVariant(m.Serial()),
+					godbus.FieldErrorName: godbus.MakeVariant("org.freedesktop.DBus.Error.UnknownMethod")}}, nil)
+			}
+		}
+	}()
+	up(r, 1)
+	for i := range 8 {
+		task := fmt.Sprintf("t-%d", i)
+		r.reg.Carry(goTo(task))
+		r.reg.Carry(stop(task))
+		for _, want := range []string{"GoTo:" + task, "Abort:" + task} {
+			select {
+			case got := <-order:
+				if got != want {
+					t.Fatalf("%s came, and not %s", got, want)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%s did not come", want)
+			}
+		}
+	}
+	v.conn.Close()
+}
+
+// TestWhatABusCannotCarry is refused: nobody got it, nobody ever could, and the service stays.
+func TestWhatABusCannotCarry(t *testing.T) {
+	d := startDaemon(t)
+	r := newMapRig(t, d, changed(t), 0)
+	v := startChassis(t, d, nil)
+	up(r, 1)
+	for i, room := range []string{"a\x00b", "\xff"} {
+		r.reg.Carry(core.Dispatch{Task: core.TaskID(fmt.Sprintf("t-%d", i)), Service: "chassis", Method: "setMoveTo", Params: core.Values{"position": room}})
+		if a := heard[core.TaskAnswered](r, i+1, nil); a.Accepted || a.Unknown || a.NotSent || a.Reason != core.ReasonExecutorRefused {
+			t.Errorf("answer %+v", a)
+		}
+	}
+	r.reg.Carry(goTo("t-9"))
+	if a := heard[core.TaskAnswered](r, 3, nil); !a.Accepted || strings.Count(v.did(), "goto") != 1 {
+		t.Errorf("answer %+v, the vendor did %s", a, v.did())
+	}
+}
+
+// TestEveryTypeThatIsWritten arrives as what the map says.
+func TestEveryTypeThatIsWritten(t *testing.T) {
+	d := startDaemon(t)
+	arg := func(kind string, value any) object { return object{"type": kind, "value": value} }
+	r := newMapRig(t, d, changed(t, member{"operations stopMovement executor dbus map call args", []any{
+		arg("b", true), arg("y", 255), arg("n", -3), arg("q", 65535), arg("i", -70000), arg("u", 70000), arg("x", -5e9), arg("t", 5e9), arg("d", 0.5),
+		arg("s", "word"), arg("o", "/a/b"), arg("g", "a{sv}"), object{"type": "v", "of": "q", "value": 7}, arg("as", []any{"a", "b"}),
+		object{"type": "a{sv}", "fields": object{"n": arg("n", 1), "v": object{"type": "v", "of": "as", "value": "one"},
+			"in": object{"type": "a{sv}", "fields": object{"deep": arg("s", "x")}}}},
+	}}), 0)
+	v := newChassis(t, d)
+	got := make(chan string, 1)
+	v.start(map[string]any{chassisIface + ".Stop": func(b bool, y byte, n int16, q uint16, i int32, u uint32, x int64, tt uint64, f float64, s string, o godbus.ObjectPath,
+		g godbus.Signature, va godbus.Variant, as []string, dict map[string]godbus.Variant) *godbus.Error {
+		in, _ := dict["in"].Value().(map[string]godbus.Variant)
+		got <- fmt.Sprintln(b, y, n, q, i, u, x, tt, f, s, o, g.String(), va.Signature(), va.Value(), as, dict["n"].Signature(), dict["v"].Value(), in["deep"].Value())
+		return nil
+	}})
+	up(r, 1)
+	r.reg.Carry(core.Dispatch{Task: "t-1", Service: "chassis", Method: "stopMovement"})
+	if e := heard[core.TaskEnded](r, 1, nil); e.Outcome != core.OutcomeDone {
+		t.Errorf("end %+v", e)
+	}
+	arrived := <-got
+	if want := "true 255 -3 65535 -70000 70000 -5000000000 5000000000 0.5 word /a/b a{sv} q 7 [a b] n [one] x\n"; arrived != want {
+		t.Errorf("arguments are %s not %s", arrived, want)
+	}
+}
+
+// TestEveryTypeThatIsRead: whatever shape a signal has, its values are found by their place.
+func TestEveryTypeThatIsRead(t *testing.T) {
+	d := startDaemon(t)
+	type pair struct {
+		Name string
+		At   []struct{ X, Y int16 }
+	}
+	body := []any{true, byte(1), int16(-2), uint16(3), int32(-4), uint32(5), int64(-6), uint64(7), 0.25, "word", godbus.ObjectPath("/a"), godbus.ParseSignatureMust("as"),
+		godbus.MakeVariant(godbus.MakeVariant("deep")), []pair{{"p", []struct{ X, Y int16 }{{1, 2}, {3, 4}}}}, map[uint32]string{9: "nine"}, map[string]godbus.Variant{"room": godbus.MakeVariant("hall")}, uint64(1) << 60}
+	for place, want := range map[string]any{"0": true, "1": 1.0, "2": -2.0, "3": 3.0, "4": -4.0, "5": 5.0, "6": -6.0, "7": 7.0, "8": 0.25, "9": "word", "10": "/a", "11": "as", "12": "deep",
+		"13.0.0": "p", "13.0.1.1.0": 3.0, "14.9": "nine", "15.room": "hall", "16": nil, "13": nil, "13.7": nil, "15.hall": nil, "99": nil, "0.1": nil} {
+		key, kind := "sound.volume", "number"
+		switch want.(type) {
+		case bool:
+			key, kind = "sound.muted", "boolean"
+		case string:
+			key, kind = "content.session_id", "string"
+		}
+		t.Run(place+" "+kind, func(t *testing.T) {
+			r := newMapRig(t, d, changed(t, member{"services chassis context", object{key: object{"property": "None", "signals": []any{object{"signal": "All", "field": place}}}}}), 0)
+			v := startChassis(t, d, nil)
+			up(r, 1)
+			heard[core.ContextRead](r, 1, nil) // the property is not there
+			v.emit(chassisPath, chassisIface+".All", body...)
+			c := heard[core.ContextRead](r, 2, nil)
+			if got := c.Values[0]; got.Available != (want != nil) || got.Value != want {
+				t.Errorf("%+v, want %v", got, want)
+			}
+			v.conn.Close()
+			heard[core.ExecutorDown](r, 1, nil)
+		})
 	}
 }

@@ -40,6 +40,7 @@ type job struct {
 	event     *core.Observed // the last event of the catalog that was about it
 	seen      map[int]bool   // results by a property: it had another value since the call
 	verdict   chan verdict   // where a signal accepts it
+	sent      chan struct{}  // closed when its call is on its way
 	answered  chan struct{}  // closed when its call is answered, or is not to be
 	early     []core.Event   // what was said of it before that
 }
@@ -99,7 +100,7 @@ func (m *memory) connect(instance string) {
 
 // add notes a task that is to be called, or one of before that is found again. The lock is held, here and in all below.
 func (m *memory) add(j *job) {
-	j.verdict, j.answered = make(chan verdict, 1), make(chan struct{})
+	j.verdict, j.sent, j.answered = make(chan verdict, 1), make(chan struct{}), make(chan struct{})
 	j.seen = map[int]bool{}
 	if j.state != calling {
 		close(j.answered)
