@@ -30,7 +30,8 @@ func TestTheSimulatedRobotConforms(t *testing.T) {
 	}{
 		{"Mover", "", "setMoveTo", 4},
 		{"Cleaner", "startBasicAirClear", "startBasicAirClear", 12},
-		{"Home", "setMoveTo", "setMoveTo", 4}, // all in one
+		{"Panel", "setVolume", "setVolume", 1}, // at once, and neither paused nor cancelled
+		{"Home", "setMoveTo", "setMoveTo", 4},  // all in one
 	} {
 		t.Run(tc.service, func(t *testing.T) {
 			t.Parallel()
@@ -47,8 +48,17 @@ func TestTheSimulatedRobotConforms(t *testing.T) {
 			if tc.service == "Cleaner" {
 				o.Params = []map[string]any{{"duration_min": 1.0}}
 			}
+			if tc.service == "Panel" {
+				o.Params, o.Skip = []map[string]any{{"level": 10.0}, {"level": 40.0}}, []conform.ID{conform.Restart}
+			}
 			rep := check(t, o)
-			wantAll(t, rep)
+			if tc.service == "Panel" {
+				if rep.Outcome != conform.AllPassed || rep.Counts[conform.NotApplicable] != 5 {
+					t.Errorf("outcome %s, %v", rep.Outcome, rep.Counts)
+				}
+			} else {
+				wantAll(t, rep)
+			}
 			if rep.Operation.Method != tc.runs {
 				t.Errorf("ran %s, want %s", rep.Operation.Method, tc.runs)
 			}

@@ -15,9 +15,10 @@ func (r *run) restarts(ctx context.Context) {
 		return
 	}
 	t := r.newTask("restart", r.turn())
-	if !r.begin(ctx, t, Restart, Memory) || r.early(t, Restart, Memory) {
+	if !r.begin(ctx, t, Restart, Memory) {
 		return
 	}
+	early := r.early(t, Restart) // what it remembers can be asked all the same
 	old, before := r.w.present(), r.w.departures()
 	if r.gone() {
 		r.notRun(leftReason, Restart, Memory)
@@ -41,7 +42,9 @@ func (r *run) restarts(ctx context.Context) {
 		return
 	}
 	r.leaves = max(before+1, r.w.departures())
-	r.truthful(ctx, t)
+	if !early {
+		r.truthful(ctx, t)
+	}
 	r.remembers(ctx)
 	r.serves(ctx)
 }
@@ -100,7 +103,7 @@ func (r *run) remembers(ctx context.Context) {
 		case t.why == "seal" && r.op.durable && r.check(Seal).Status == Passed:
 			tried = true
 			r.forgotten(ctx, t, "which was sealed before the restart")
-		case len(said) == 0 || t.why == "restart" || !t.ran || t.told == "" && r.failed(Query):
+		case len(said) == 0 || !t.ran || said[0].owner == r.w.present() || t.why == "restart" && t.told != "" || t.told == "" && r.failed(Query):
 		default:
 			tried = true
 			outcome := t.told // what Query said before: whether that is the Result is another check

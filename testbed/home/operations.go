@@ -84,6 +84,13 @@ func flag(params map[string]any, key string) (on, given bool) {
 	return on, given
 }
 
+// noFlag says whether something is given that is no flag.
+func noFlag(params map[string]any, key string) bool {
+	_, given := params[key]
+	_, is := flag(params, key)
+	return given && !is
+}
+
 // number reads a whole or broken number in whichever type its codec left it.
 func number(params map[string]any, key string) (float64, bool) {
 	switch n := params[key].(type) {

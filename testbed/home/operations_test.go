@@ -234,6 +234,8 @@ func TestRefusals(t *testing.T) {
 		{"empty speech", home.Options{}, nil, "setLlmTts", params{"text": " "}, home.ReasonBadParams},
 		{"brightness", home.Options{}, nil, "setScreen", params{"brightness": 101.0}, home.ReasonBadParams},
 		{"level that is no number", home.Options{}, nil, "setVolume", params{"level": "loud"}, home.ReasonBadParams},
+		{"mute that is no flag", home.Options{}, nil, "setVolume", params{"level": 10.0, "mute": "yes"}, home.ReasonBadParams},
+		{"on that is no flag", home.Options{}, nil, "setScreen", params{"brightness": 10.0, "on": "yes"}, home.ReasonBadParams},
 		{"duration", home.Options{}, nil, "startBasicAirClear", params{"duration_min": 0.0}, home.ReasonBadParams},
 		{"mode", home.Options{}, nil, "startBasicAirClear", params{"mode": "spot"}, home.ReasonBadParams},
 		{"airflow", home.Options{}, nil, "startBasicAirClear", params{"airflow": "storm"}, home.ReasonBadParams},

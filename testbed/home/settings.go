@@ -44,7 +44,7 @@ func (h *Home) setting(t *task, change func()) string {
 func startScreen(h *Home, t *task) string {
 	on, onGiven := flag(t.params, "on")
 	brightness, ok := within(t.params, "brightness", 0, 100, h.screen.brightness)
-	if _, given := number(t.params, "brightness"); !ok || !given && !onGiven {
+	if _, given := number(t.params, "brightness"); !ok || !given && !onGiven || noFlag(t.params, "on") {
 		return ReasonBadParams
 	}
 	return h.setting(t, func() {
@@ -63,7 +63,7 @@ func startVolume(h *Home, t *task) string {
 	mute, muteGiven := flag(t.params, "mute")
 	_, levelGiven := number(t.params, "level")
 	level, ok := within(t.params, "level", 0, 100, h.sound.volume)
-	if !ok || !levelGiven && !muteGiven {
+	if !ok || !levelGiven && !muteGiven || noFlag(t.params, "mute") {
 		return ReasonBadParams
 	}
 	return h.setting(t, func() {
