@@ -160,7 +160,7 @@ func (s *shell) close() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	signalAll(s.mark, syscall.SIGKILL)
-	_ = s.cmd.Process.Kill() // the shell ignores SIGTERM while a command of it runs
+	_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // what has emptied its environment is still of the shell's group
 	_ = s.cmd.Wait()
 	for range s.ends { // until it is closed
 	}
