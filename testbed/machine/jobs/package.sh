@@ -38,7 +38,7 @@ until_holds 20 line_shown
 
 step 'with its device_id it starts, and takes a plan that has to wait for the robot'
 mkdir -p /etc/deviceagent/conf.d
-bind_catalog /job/files/catalog
+/job/bin/testbed robot --write-catalog /etc/deviceagent/catalog # its operations are on the bus
 sed -i 's/^#device_id = ""/device_id = "rb-package"/; s|^#catalog_dir = ""|catalog_dir = "/etc/deviceagent/catalog"|' /etc/deviceagent/agent.toml
 printf '[time]\nassume_synced = true\n' >/etc/deviceagent/conf.d/50-mine.toml
 chmod 0644 /etc/deviceagent/conf.d/50-mine.toml
@@ -89,8 +89,10 @@ install "$later"
 until_holds 60 systemctl is-active deviceagent.service
 sed 's/wf_upgrade/wf_later/; s/거실/안방/g; s/pl_1/pl_2/; s/tn_1/tn_2/' $tmp/plan.json >$tmp/plan2.json
 deviceagentctl submit $tmp/plan2.json --wait --timeout 120s
+systemctl stop deviceagent.service # which puts all of the log into the file
 cp /var/lib/deviceagent/agent.db $tmp/later.db
 install "$new"
+systemctl start --no-block deviceagent.service
 refused() { journalctl -o cat -u deviceagent.service -n 50 >$tmp/journal; grep 'store was written by a newer version' $tmp/journal; }
 until_holds 60 refused
 [ "$(state)" != active ] || fail 'the older program runs on the newer store'
@@ -114,7 +116,7 @@ same 'the plan' "$(plan_state)" completed
 
 step 'purged, it leaves its user and groups, and nothing else'
 systemctl disable --now testbed-robot.service
-rm /usr/share/dbus-1/system.d/org.deviceagent.testbed.Home.conf # the robot's, not ours
+rm /usr/share/dbus-1/system.d/org.deviceagent.testbed.conf # the robot's, not ours
 dpkg -P deviceagent deviceagent-testbed
 left() { find / -xdev \( -path /proc -o -path /sys -o -path /job -o -path /var/log -o -path "$tmp" \) -prune -o -iname '*deviceagent*' -print || true; }
 same 'what is left' "$(left | sort | paste -sd' ')" ''
@@ -125,8 +127,8 @@ same 'failed units' "$(systemctl list-units --failed --no-legend --plain 'device
 step 'the scripts of rpm, with systemd'
 dpkg -x "$new" /
 sh /job/more/scripts/rpm/preinstall 1
-sh /job/more/scripts/rpm/postinstall 1 | tee $tmp/rpm
-grep -q 'set device_id' $tmp/rpm || fail 'it does not say what to do'
+sh /job/more/scripts/rpm/postinstall 1 | tee $tmp/first
+grep -q 'set device_id' $tmp/first || fail 'it does not say what to do'
 for u in $units; do same "$u" "$(enabled $u)" enabled; done
 printf 'device_id = "rb-rpm"\n' >/etc/deviceagent/conf.d/50-mine.toml
 chmod 0644 /etc/deviceagent/conf.d/50-mine.toml
@@ -144,16 +146,23 @@ dpkg-deb --fsys-tarfile "$new" | tar -t | grep -v '/$' | sed 's|^\.||' | xargs r
 sh /job/more/scripts/rpm/postremove 0
 [ -e /var/lib/deviceagent/agent.db ] || fail 'a removal of the rpm takes the state'
 
-# bare FORMAT: a system of busybox alone, in which the files of the package are.
+# bare FORMAT [PROGRAM…]: a system of busybox alone, and these programs with their libraries, in which the files of the package are.
 bare() {
   root=$tmp/$1
   mkdir -p "$root"/{bin,etc,run,tmp,var,proc,dev}
-  cp /usr/bin/busybox "$root/bin/" 2>/dev/null || cp /bin/busybox "$root/bin/"
-  for a in sh grep mkdir chmod chown rm head cat addgroup adduser; do ln -s busybox "$root/bin/$a"; done
+  cp "$(command -v busybox)" "$root/bin/"
+  for a in sh grep mkdir chmod chown rm head cat; do ln -s busybox "$root/bin/$a"; done
   printf 'root:x:0:0:root:/:/bin/sh\n' >"$root/etc/passwd"
   printf 'root:x:0:\n' >"$root/etc/group"
   : >"$root/etc/shadow"
+  : >"$root/etc/gshadow"
   : >"$root/dev/null"
+  for p in "${@:2}"; do
+    for f in "$(command -v "$p")" $(ldd "$(command -v "$p")" | grep -o '/[^ ]*'); do
+      mkdir -p "$root$(dirname "$f")"
+      cp -n "$f" "$root$f"
+    done
+  done
   dpkg -x "$new" "$root"
   cp -r "/job/more/scripts/$1" "$root/scripts"
 }
@@ -164,8 +173,8 @@ user_made() {
   same 'owner of the state' "$(stat -c '%u %a' "$root/var/lib/deviceagent")" "$(sed -n 's/^deviceagent:[^:]*:\([0-9]*\):.*/\1/p' "$root/etc/passwd") 700"
 }
 
-step 'the scripts of apk, ipk and rpm without systemd: users are made by what there is, and nothing fails'
-bare apk
+step 'the scripts of apk and rpm without systemd'
+bare apk groupadd useradd
 hook preinstall 0.1.0
 hook postinstall 0.1.0
 grep -q 'set device_id' $tmp/hook || fail 'it does not say what to do'
@@ -173,20 +182,24 @@ user_made
 hook postinstall 0.2.0 0.1.0
 hook preremove 0.2.0
 hook postremove 0.2.0
-bare ipk
-hook preinstall install
-hook postinstall configure
-user_made
-[ ! -e "$root/run/deviceagent.installing" ] || fail 'a mark is left'
-hook preremove upgrade 0.2.0
-hook postinstall configure
-hook preremove remove
-hook postremove remove
-bare rpm
+bare rpm groupadd useradd
 hook postinstall 1
 user_made
 hook postinstall 2
 hook preremove 0
 hook postremove 0
+[ -d "$root/var/lib/deviceagent" ] || fail 'a removal takes the state'
+
+step 'the scripts of ipk where nothing can make a user: they say so, and do not fail'
+bare ipk
+hook preinstall install
+hook postinstall configure
+grep -q 'cannot make the user deviceagent: make it by hand' $tmp/hook || fail 'it does not say what is to be done by hand'
+[ ! -e "$root/run/deviceagent.installing" ] || fail 'a mark is left'
+hook preremove upgrade 0.2.0
+hook postinstall configure
+hook preremove remove
+hook postremove remove
+
 step 'nothing has failed on the machine'
 same 'failed units' "$(systemctl list-units --failed --no-legend --plain)" ''
