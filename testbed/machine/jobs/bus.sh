@@ -87,5 +87,30 @@ completed() { tr -d '\n' <$tmp/signals | grep -q 'member=GoalChanged *string "wf
 until_holds 120 completed
 
 step 'without polkit logind lets nobody but root keep the machine awake: one line says so'
-same 'lines' "$(journalctl --no-pager -o cat -u deviceagent | grep -c 'cannot keep the machine awake')" 1
+journalctl --no-pager -o cat -u deviceagent | grep 'cannot keep the machine awake' >$tmp/asleep
+same 'lines' "$(wc -l <$tmp/asleep)" 1
+grep -q 'Permission denied' $tmp/asleep || fail "logind refuses for another reason: $(cat $tmp/asleep)"
+
+# This machine has no polkit, so the agent is root here, as on devices without users.
+step 'who may, holds the lock on sleep while the body moves, and no longer'
+systemctl stop deviceagent.service
+cat >/etc/dbus-1/system.d/root.conf <<'XML'
+<busconfig><policy user="root"><allow own="org.deviceagent.Agent1"/><allow send_destination_prefix="org.deviceagent.testbed"/></policy></busconfig>
+XML
+busctl call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
+mkdir -p /run/systemd/system/deviceagent.service.d
+printf '[Service]\nUser=root\nGroup=root\n' >/run/systemd/system/deviceagent.service.d/root.conf
+systemctl daemon-reload
+systemctl start deviceagent.service
+until_holds 30 mover_ready
+locks() { systemd-inhibit --list --no-pager --no-legend | grep DeviceAgent; }
+if locks; then fail 'there is a lock before anything moves'; fi
+plan='{"workflow":{"cloud_workflow_id":"wf_root","plan_id":"pl_root","revision":0},"device_task_requests":[
+  {"cloud_step_id":"clean","taskMethod":"startBasicAirClear","params":{"mode":"all","duration_min":2},"required_effects":["air_cleaning_completed"]}]}'
+as hand Submit s "$plan" | grep -q 'true "wf_root"'
+until_holds 60 locks
+locks | grep -q 'sleep .*block' || fail "the lock is $(locks)"
+rests() { ! locks; }
+until_holds 120 rests
+same 'its end' "$(deviceagentctl show wf_root -o json | jq -r '.data.state // .data.workflow.state')" completed
 step ''
