@@ -152,7 +152,6 @@ type vendor struct {
 	mu    sync.Mutex
 	calls []string
 	props map[string]any // by "interface.Name"
-	on    map[string]any // methods, replaced by the test
 }
 
 // export gives it methods: "interface.Method" → func(args...) (results..., *godbus.Error).
