@@ -17,7 +17,7 @@ import (
 )
 
 // atATime is how many services are checked side by side: they wait most of the time.
-const atATime = 40
+const atATime = 100
 
 // wheelCatalog says of the small service what a catalog would.
 func wheelCatalog(name string) *catalog.Catalog {
@@ -80,7 +80,7 @@ func try(ctx context.Context, address, name string, b broken.Behaviour) (*confor
 		cat.Operations[broken.Method] = op
 	}
 	return conform.Run(ctx, conform.Options{Bus: address, Service: name, Catalog: cat, Ack: 4 * time.Second, Answer: 4 * time.Second, Stop: 5 * time.Second,
-		Hold: 5 * time.Second, Timeout: 12 * time.Second, Evidence: 3 * time.Second, Settle: 500 * time.Millisecond, RestartTime: 20 * time.Second,
+		Hold: 5 * time.Second, Timeout: 9 * time.Second, Evidence: 3 * time.Second, Settle: 500 * time.Millisecond, RestartTime: 20 * time.Second,
 		Restart: func(context.Context) error { return s.Restart() }})
 }
 
@@ -110,7 +110,7 @@ func TestEachBrokenServiceIsNamed(t *testing.T) {
 				_ = got.rep.WriteText(&text)
 				t.Errorf("%s: the kit names %v, want %v\n%s", got.b.What, failed, want, text.String())
 			}
-			t.Logf("%s: named %v", got.b.What, got.rep.Failed())
+			t.Logf("%s: named %v in %.1f s", got.b.What, got.rep.Failed(), float64(got.rep.TookMS)/1000)
 			checkForm(t, got.rep)
 			if notRun, known := honestNotRun[got.b.Name]; known && !slices.Equal(got.rep.NotRun(), notRun) {
 				t.Errorf("not run %v, want %v", got.rep.NotRun(), notRun)

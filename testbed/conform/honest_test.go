@@ -98,7 +98,7 @@ func TestTheSimulatedRobotsFaultsAreNamed(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			rep, err := conform.Run(t.Context(), conform.Options{Bus: o.Bus, Service: service, Catalog: cat, Timeout: 20 * time.Second, Evidence: 3 * time.Second,
+			rep, err := conform.Run(t.Context(), conform.Options{Bus: o.Bus, Service: service, Catalog: cat, Timeout: 12 * time.Second, Evidence: 3 * time.Second,
 				Skip: []conform.ID{conform.Restart, conform.Memory}})
 			if err != nil {
 				t.Errorf("%s: %v", tc.fault, err)
