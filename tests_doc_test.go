@@ -36,7 +36,7 @@ H1 H3 H4 H6 H8 H9`)
 var (
 	rowForm      = regexp.MustCompile(`(?m)^\| ([A-H]\d+) \| ([^|]+) \| ([^|]+) \|$`)
 	testForm     = regexp.MustCompile("`([a-z/]+)\\.((?:Test|Fuzz)\\w+)`")
-	scenarioForm = regexp.MustCompile("`(testbed/scenarios/[\\w-]+\\.scn)`")
+	scenarioForm = regexp.MustCompile("`(testbed/scenarios/[\\w/-]+\\.scn)`")
 	idForm       = regexp.MustCompile(`^Test(?:Case)?([A-H]\d+)_`)
 )
 

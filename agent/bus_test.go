@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -30,29 +29,56 @@ func startBus(t *testing.T) string {
 	return d.Address()
 }
 
-// TestPlanOverTheBus: the simulated robot as services on a real D-Bus, and the catalog that it writes for them; the plan of "거실로 가서 청정하고 안방으로 가", proven by its signals.
-func TestPlanOverTheBus(t *testing.T) {
+// seenBy is a robot with its own log.
+type seenBy struct {
+	*robot.Robot
+	mu  sync.Mutex
+	did []string
+}
+
+func (r *seenBy) add(e home.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.did = append(r.did, fmt.Sprintf("%s %s", e.Kind, e.Room))
+}
+
+// count is how many entries begin so.
+func (r *seenBy) count(kind string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, line := range r.did {
+		if strings.HasPrefix(line, kind) {
+			n++
+		}
+	}
+	return n
+}
+
+// planOverTheBus lets the simulated robot, as services on a real D-Bus, carry out the plan of "거실로 가서 청정하고 안방으로 가", and wants it
+// completed and each thing done once. during happens while the robot drives for the first time.
+func planOverTheBus(t *testing.T, vendor bool, speed float64, during func(*seenBy)) {
+	t.Helper()
 	o := options(t)
 	o.Config.Executor.Bus = startBus(t)
 	dir := t.TempDir()
-	if err := robot.WriteCatalog(dir); err != nil {
+	write := robot.WriteCatalog
+	if vendor {
+		write = robot.WriteVendorCatalog
+	}
+	err := write(dir)
+	if err == nil {
+		o.Catalog, _, err = catalogfile.Load(os.DirFS(dir))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if o.Catalog, _, err = catalogfile.Load(os.DirFS(dir)); err != nil {
+	r := &seenBy{}
+	if r.Robot, err = robot.New(robot.Options{Bus: o.Config.Executor.Bus, Vendor: vendor, Speed: speed, Home: home.Options{Start: "kitchen", Log: r.add}}); err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	var did []string
 	ctx, stopRobot := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_ = robot.Run(ctx, robot.Options{Bus: o.Config.Executor.Bus, Speed: 60, Home: home.Options{Start: "kitchen", Log: func(e home.Entry) {
-			mu.Lock()
-			defer mu.Unlock()
-			did = append(did, fmt.Sprintf("%s %s", e.Kind, e.Room))
-		}}, Out: new(bytes.Buffer)})
-	})
+	wg.Go(func() { _ = r.Run(ctx) })
 	defer func() { stopRobot(); wg.Wait() }()
 	a, stop := start(t, o)
 	steps := `[{"cloud_step_id":"go","taskMethod":"setMoveTo","params":{"position":"거실"}},
@@ -63,20 +89,47 @@ func TestPlanOverTheBus(t *testing.T) {
 	if err != nil || !ans.Accepted {
 		t.Fatalf("answer %+v (%v)", ans, err)
 	}
-	if state, text := await(t, a, "wf_1"); state != core.WfCompleted {
-		mu.Lock()
-		defer mu.Unlock()
-		t.Errorf("the plan is %s: %s\n%s", state, text, strings.Join(did, "\n"))
+	if during != nil {
+		for end := time.Now().Add(60 * time.Second); r.count("motion_start") == 0; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the robot never drove")
+			}
+		}
+		during(r)
+	}
+	state, text := await(t, a, "wf_1")
+	if drives, cleans := r.count("motion_start"), r.count("cleaning_start"); state != core.WfCompleted || drives != 2 || cleans != 1 {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		t.Errorf("the plan is %s, the robot drove %d times and cleaned %d times: %s\n%s", state, drives, cleans, text, strings.Join(r.did, "\n"))
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// TestPlanOverTheBus: proven by the signals of services with our interface, and of those of another maker.
+func TestPlanOverTheBus(t *testing.T) {
+	t.Run("ours", func(t *testing.T) { planOverTheBus(t, false, 60, nil) })
+	t.Run("vendor", func(t *testing.T) { planOverTheBus(t, true, 60, nil) })
+}
+
+// TestF58_AFloodOfSignalsHindersNoPlan: a service says a hundred thousand things while it works. Whether they are all heard, or count as lost
+// and everything is asked for, the plan is completed and nothing is done twice.
+func TestF58_AFloodOfSignalsHindersNoPlan(t *testing.T) {
+	flood := func(r *seenBy) {
+		if err := r.Command("flood 100000"); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("ours", func(t *testing.T) { planOverTheBus(t, false, 15, flood) })
+	t.Run("vendor", func(t *testing.T) { planOverTheBus(t, true, 15, flood) })
+}
+
 // await waits for the end of a workflow and tells how its steps stand.
 func await(t *testing.T, a *agent.Agent, id core.WorkflowID) (state core.WorkflowState, text string) {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && !state.Terminal(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && !state.Terminal(); time.Sleep(20 * time.Millisecond) {
 		if err := a.Manager().Inspect(t.Context(), func(s *core.State, _ core.Now) {
 			wf := s.Workflows[id]
 			state, text = wf.State, ""

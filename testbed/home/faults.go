@@ -34,6 +34,8 @@ type Fault struct {
 
 	// Of what is said.
 	NoResult        bool     // never says its result; a Query tells it
+	RepeatResult    bool     // says its result twice, and a sign of life after it
+	ThenFail        bool     // says that it has failed, 300 ms after it has said "done"
 	DropEvents      []string // events of its tasks that get lost
 	DuplicateEvents bool     // events of its tasks come twice
 }
@@ -117,6 +119,8 @@ var methodFaults = map[string]func(f *Fault, value string) error{
 	"refuse_cancel":    func(f *Fault, v string) error { f.RefuseCancel = or(v, "cancel_refused"); return nil },
 	"ignore_pause":     on(func(f *Fault) *bool { return &f.IgnorePause }),
 	"no_result":        on(func(f *Fault) *bool { return &f.NoResult }),
+	"repeat_result":    on(func(f *Fault) *bool { return &f.RepeatResult }),
+	"then_fail":        on(func(f *Fault) *bool { return &f.ThenFail }),
 	"drop_event":       func(f *Fault, v string) error { f.DropEvents = append(slices.Clone(f.DropEvents), v); return nil },
 	"duplicate_events": on(func(f *Fault) *bool { return &f.DuplicateEvents }),
 	"times": func(f *Fault, v string) (err error) {

@@ -132,8 +132,22 @@ func (h *Home) finish(t *task, outcome, reason string, output map[string]any) {
 		note = "not said"
 	} else {
 		h.say(Emission{Result: t.result})
+		h.sayMore(t)
 	}
 	h.write(Entry{Kind: KindResult, TaskID: t.id, Method: t.method, Reason: outcomeText(outcome, reason), Note: note, Data: output})
+}
+
+// sayMore is what a robot with such a fault says after the end of a task.
+func (h *Home) sayMore(t *task) {
+	if t.fault.RepeatResult {
+		h.say(Emission{Result: t.result})
+		h.progress(t, 50, "still under way")
+	}
+	if t.fault.ThenFail && t.result.Outcome == Done {
+		h.after(300*time.Millisecond, func() {
+			h.say(Emission{Result: &Result{TaskID: t.id, Outcome: Failed, Reason: t.fault.failReason()}})
+		})
+	}
 }
 
 func outcomeText(outcome, reason string) string {

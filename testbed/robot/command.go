@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"deviceagent/taskmanager/core"
 	"deviceagent/testbed/home"
 )
 
@@ -67,7 +68,7 @@ func vital(h *home.Home, now time.Duration, a []string) (bool, error) {
 
 // Commands is the usage of every command, one a line.
 func Commands() string {
-	lines := []string{"cut", "restart [SERVICE] [forget]"}
+	lines := []string{"cut", "flood NUMBER", "restart [SERVICE] [forget]"}
 	for _, c := range commands {
 		lines = append(lines, c.usage)
 	}
@@ -91,8 +92,29 @@ func (r *Robot) Command(line string) error {
 		r.Cut()
 	case "restart":
 		return r.restart(words[1:])
+	case "flood":
+		return r.flood(words[1:])
 	default:
 		return r.carryOut(name, words[1:])
+	}
+	return nil
+}
+
+// flood says so many signs of life of the task that was asked for last, as fast as the connection takes them.
+func (r *Robot) flood(words []string) error {
+	n, err := 0, error(nil)
+	if len(words) == 1 {
+		n, err = strconv.Atoi(words[0])
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil || n <= 0 || r.session == nil || r.last == "" {
+		return fmt.Errorf("cannot flood %s: want a number, an agent, and a task that was asked for", strings.Join(words, " "))
+	}
+	for i := range n {
+		if err := r.session.Progress(core.TaskProgress{Task: r.last, Percent: float64(i % 100)}); err != nil {
+			return fmt.Errorf("cannot flood: %w", err)
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func (p program) connected(s session) {
 
 func (p program) Dispatch(d core.Dispatch, answer func(core.TaskAnswered)) {
 	p.r.Do(func(h *home.Home, now time.Duration) {
+		p.r.last = d.Task
 		a := h.Invoke(now, string(d.Task), string(d.Method), d.Params)
 		p.reply(now, a, func() {
 			answer(core.TaskAnswered{Task: d.Task, Accepted: a.Accepted, Reason: core.Reason(a.Reason)})

@@ -62,6 +62,7 @@ type Robot struct {
 	session  session
 	parts    []part                         // on a bus
 	asked    map[core.TaskID]core.ServiceID // on a bus: which service was asked for a task
+	last     core.TaskID                    // that was asked for
 	late     []lateAnswer
 	restarts int
 	renew    context.CancelCauseFunc // ends the current registration in favour of a new instance

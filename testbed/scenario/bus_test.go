@@ -50,6 +50,34 @@ func playOver(t *testing.T, way scenario.Way) {
 	}
 }
 
+// TestFaultsOverTheBus: what goes wrong between a robot and its agent on a bus, each in a file, over both.
+func TestFaultsOverTheBus(t *testing.T) {
+	for _, way := range []scenario.Way{scenario.DBus, scenario.Vendor} {
+		r, err := scenario.NewRunnerOver(way)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := scenario.LoadDirOver("../scenarios/bus", way)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			t.Run(string(way)+"/"+s.ID, func(t *testing.T) { holds(t, r, s) })
+		}
+	}
+}
+
+// TestTheBusNeedsABus: what is done to a bus cannot be done on the socket.
+func TestTheBusNeedsABus(t *testing.T) {
+	s, err := scenario.Load("../scenarios/bus/F54.scn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := runner(t).Run(t, s); res.Err == nil || !strings.Contains(res.Err.Error(), "there is no bus") {
+		t.Errorf("error %v", res.Err)
+	}
+}
+
 // TestARobotThatLiesIsFoundOutOverTheBus: the same scenario with a robot that breaks its word does not hold, whatever way its words take.
 func TestARobotThatLiesIsFoundOutOverTheBus(t *testing.T) {
 	for _, way := range []scenario.Way{scenario.DBus, scenario.Vendor} {

@@ -71,6 +71,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"restart": func(h *house, arg string) error { return h.restart(arg, false) },
 	"reboot":  func(h *house, arg string) error { return h.restart(arg, true) },
 	"robot":   func(h *house, arg string) error { return h.robot.Command(arg) },
+	"bus":     (*house).onTheBus,
 	"look":    (*house).look,
 	"wait":    func(*house, string) error { return nil },
 }
