@@ -92,7 +92,8 @@ func planOverTheBus(t *testing.T, vendor bool, speed float64, during func(*seenB
 	if during != nil {
 		for end := time.Now().Add(60 * time.Second); r.count("motion_start") == 0; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatal("the robot never drove")
+				state, text := stands(t, a, "wf_1")
+				t.Fatalf("the robot never drove: the plan is %s: %s", state, text)
 			}
 		}
 		during(r)
@@ -130,15 +131,22 @@ func TestF58_AFloodOfSignalsHindersNoPlan(t *testing.T) {
 func await(t *testing.T, a *agent.Agent, id core.WorkflowID) (state core.WorkflowState, text string) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end) && !state.Terminal(); time.Sleep(20 * time.Millisecond) {
-		if err := a.Manager().Inspect(t.Context(), func(s *core.State, _ core.Now) {
-			wf := s.Workflows[id]
-			state, text = wf.State, ""
-			for i := range wf.Steps {
-				text += fmt.Sprintf("%s is %s %s %s; ", wf.Steps[i].ID, wf.Steps[i].State, wf.Steps[i].Reason, wf.Steps[i].Detail)
-			}
-		}); err != nil {
-			t.Fatal(err)
+		state, text = stands(t, a, id)
+	}
+	return state, text
+}
+
+// stands tells how a workflow and its steps stand.
+func stands(t *testing.T, a *agent.Agent, id core.WorkflowID) (state core.WorkflowState, text string) {
+	t.Helper()
+	if err := a.Manager().Inspect(t.Context(), func(s *core.State, _ core.Now) {
+		wf := s.Workflows[id]
+		state = wf.State
+		for i := range wf.Steps {
+			text += fmt.Sprintf("%s is %s %s %s; ", wf.Steps[i].ID, wf.Steps[i].State, wf.Steps[i].Reason, wf.Steps[i].Detail)
 		}
+	}); err != nil {
+		t.Fatal(err)
 	}
 	return state, text
 }

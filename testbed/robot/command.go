@@ -107,14 +107,17 @@ func (r *Robot) flood(words []string) error {
 		n, err = strconv.Atoi(words[0])
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err != nil || n <= 0 || r.session == nil || r.last == "" {
+	task, there := r.last, r.session != nil && r.last != ""
+	r.mu.Unlock()
+	if err != nil || n <= 0 || !there {
 		return fmt.Errorf("cannot flood %s: want a number, an agent, and a task that was asked for", strings.Join(words, " "))
 	}
 	for i := range n {
-		if err := r.session.Progress(core.TaskProgress{Task: r.last, Percent: float64(i % 100)}); err != nil {
-			return fmt.Errorf("cannot flood: %w", err)
+		r.mu.Lock() // for each alone: it floods, and does its work meanwhile
+		if r.session != nil {
+			_ = r.session.Progress(core.TaskProgress{Task: task, Percent: float64(i % 100)}) // a session that has ended is made anew
 		}
+		r.mu.Unlock()
 	}
 	return nil
 }
