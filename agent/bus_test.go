@@ -90,7 +90,7 @@ func planOverTheBus(t *testing.T, vendor bool, speed float64, during func(*seenB
 		t.Fatalf("answer %+v (%v)", ans, err)
 	}
 	if during != nil {
-		for end := time.Now().Add(60 * time.Second); r.count("motion_start") == 0; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(3 * time.Minute); r.count("motion_start") == 0; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				state, text := stands(t, a, "wf_1")
 				t.Fatalf("the robot never drove: the plan is %s: %s", state, text)
