@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # assemble.sh: what a test machine gets. Sourced after cache.sh.
 top=$(cd "$here/../.." && pwd)
 

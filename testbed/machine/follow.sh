@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # follow.sh: what the host shows of a job while it runs, and how it ended. Sourced. No process of its own: one that outlived its caller
 # would keep the caller's output open.
 

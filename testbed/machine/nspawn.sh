@@ -18,7 +18,7 @@ if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 else
   for h in /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do [ -d $h ] && groups+=("$h/$name"); done
 fi
-pid=
+pid=''
 clean() {
   trap - EXIT
   if [ -n "$pid" ] && kill -0 "$pid" 2>/dev/null; then

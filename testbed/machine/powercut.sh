@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cuts=${CUTS:-40} restarts=${RESTARTS:-4} seed=${SEED:-1} want=${ENDED:-3} limit=${LIMIT:-900}
 testbed=$top/bin/amd64/testbed
 work=$(mktemp -d)
-vm= watch=
+vm='' watch=''
 clean() {
   trap - EXIT
   [ -z "$vm" ] || kill "$vm" 2>/dev/null || true # it ends its QEMU

@@ -11,7 +11,7 @@ shift
 limit=${LIMIT:-900}
 image=$("$here/image.sh")
 work=$(mktemp -d)
-pid=
+pid=''
 clean() {
   trap - EXIT
   [ -z "$pid" ] || kill -9 "$pid" 2>/dev/null || true
@@ -37,6 +37,6 @@ pid=$!
 [ -z "${PIDFILE:-}" ] || echo $pid >"$PIDFILE"
 follow $pid "$limit" "$job/log" || kill -9 $pid
 wait $pid 2>/dev/null || true
-pid=
+pid=''
 debugfs -R "rdump /out $job" "$work/job.img" >/dev/null 2>&1 || true
 ended "$job/log" "$job/console"

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # lib.sh: what every job begins with: . /job/lib.sh
 # A job is a list of steps. `step WORDS` ends the step before and begins one; any command that fails ends the job, and the step under way is
 # the one that did not hold. The host prints the lines that begin with "held" and "FAILED", with their seconds; all other output is
@@ -15,7 +16,7 @@ export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 tmp=/run/job # goes with the machine
 mkdir -p $tmp
 
-_step= _begun=0
+_step='' _begun=0
 _now() { date +%s%N; }
 _took() { awk -v a="$_begun" -v b="$(_now)" 'BEGIN { printf "%7.1f s", (b - a) / 1e9 }'; }
 
@@ -31,7 +32,7 @@ fail() {
   _why=$*
   exit 1
 }
-_why=
+_why=''
 
 _end() {
   local rc=$?
@@ -48,7 +49,7 @@ _end() {
   journalctl --no-pager -o short-monotonic -n 80
   exit $rc
 }
-_where=
+_where=''
 trap '_where="line $LINENO: $BASH_COMMAND"' ERR
 trap _end EXIT
 

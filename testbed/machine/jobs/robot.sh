@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # robot.sh: the simulated robot as a firmware team would add its own to the machine: a user, a service, a policy of the bus, and a catalog
 # that binds every operation to it. Sourced after lib.sh.
 
