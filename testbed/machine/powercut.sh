@@ -31,7 +31,7 @@ cp --sparse=always "$work/base.img" "$work/state.img"
 : >"$work/writes"
 "$testbed" powercut watch --log "$work/writes" --out "$work/seen" ack="$work/ack.sock" robot="$work/robot.sock" >"$work/watch" &
 watch=$!
-for ((i = 0; i < 100; i++)); do grep -q ready "$work/watch" && break; sleep 0.1; done
+for ((i = 0; i < 600; i++)); do grep -qs ready "$work/watch" && break; sleep 0.1; done
 
 # write-cache=on: without a cache to flush the guest would send no flush at all, and there would be nothing to lose.
 PIDFILE=$work/pid LIMIT=$((limit + 60)) "$here/vm.sh" "$work/job" \
