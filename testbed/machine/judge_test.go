@@ -108,16 +108,20 @@ func TestOnlyWhatCameOutBeforeTheCutIsDue(t *testing.T) {
 func TestTheBootAfterACutIsJudged(t *testing.T) {
 	a := Aftermath{Steps: 1}
 	before := due{accepted: []string{"wf_1", "wf_2"}, ended: []string{"wf_2"}, robot: invoked("t-1").robot}
-	good := map[string]string{"wf_1": string(core.WfCompleted), "wf_2": string(core.WfCompleted)}
+	done, late := plan{State: core.WfCompleted}, plan{State: core.WfFailed, Reason: core.ReasonEvidenceTimeout}
+	good := map[string]plan{"wf_1": done, "wf_2": done}
 	for _, tc := range []struct {
 		name  string
-		ends  map[string]string
+		ends  map[string]plan
 		after []home.Entry
 		want  string
 	}{
 		{"right", good, invoked("t-3").robot, ""},
-		{"a plan that does not complete", map[string]string{"wf_1": "failed", "wf_2": "completed"}, nil, "wf_1 is failed"},
-		{"a plan that nobody knows", map[string]string{"wf_2": "completed"}, nil, "nobody knows plan wf_1"},
+		{"a plan that does not complete", map[string]plan{"wf_1": {State: core.WfFailed}, "wf_2": done}, nil, "wf_1 is failed"},
+		{"the cut took the proof", map[string]plan{"wf_1": late, "wf_2": done}, nil, ""},
+		{"a proof that had been there", map[string]plan{"wf_1": done, "wf_2": late}, nil, "wf_2 is failed"},
+		{"more proofs than can be under way", map[string]plan{"wf_1": late, "wf_2": done, "wf_3": late}, nil, "is failed (evidence_timeout)"},
+		{"a plan that nobody knows", map[string]plan{"wf_2": done}, nil, "nobody knows plan wf_1"},
 		{"a task twice", good, invoked("t-1").robot, "task t-1 was given to the robot again"},
 		{"more than was open", good, append(invoked("t-3").robot, invoked("t-4").robot...), "only 1 steps could be open"},
 	} {
