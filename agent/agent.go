@@ -28,6 +28,7 @@ type Agent struct {
 	store   *store.Store
 	manager *taskmanager.Manager
 	codec   codec
+	trust   *trust
 	execs   *executors.Registry
 	link    *cloudlink.Link // nil without a broker
 	started time.Time
@@ -58,7 +59,8 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	a = &Agent{o: o, begun: begun, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1)}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
-	a.codec = codec{bridge.New(bridge.Options{DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
+	a.trust = &trust{path: o.Config.TrustedKeysFile, log: a.component("agent")}
+	a.codec = codec{bridge.New(bridge.Options{Keys: a.trust.now, Signed: o.Config.RequireSigned, DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
 		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
 		Store: o.WrapStore(st), Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
@@ -86,7 +88,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b, a.component("cloudlink")), Dial: a.o.Dial,
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
 		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
-		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
+		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Keys: a.trust.now, Signed: a.o.Config.RequireSigned, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
 		StatusChanged: a.modeChanged,
 	})
 }

@@ -47,7 +47,7 @@ func (k *kept[T]) take(v T, err error, log zerolog.Logger) (T, error) {
 	}
 	if k.fault != err.Error() {
 		k.fault = err.Error()
-		log.Warn().Err(err).Msg("certificate cannot be used, the last good one stands")
+		log.Warn().Err(err).Msg("file cannot be used, the last good one stands")
 	}
 	return *k.good, nil
 }

@@ -13,7 +13,8 @@ import (
 // Decode reads one message. local: it was handed in on the robot. It always gives an event; what cannot be let in is a
 // core.Refused with every fault.
 func (c *Codec) Decode(payload []byte, local bool) core.Event {
-	e, err := wire.Decode(payload, wire.Options{AllowJSON: c.o.AllowJSON || local, Limits: c.o.Limits, Direction: wire.Down})
+	e, err := wire.Decode(payload, wire.Options{AllowJSON: c.o.AllowJSON || local, Limits: c.o.Limits, Direction: wire.Down,
+		Keys: c.o.Keys(), Signed: c.o.Signed && !local})
 	if err != nil {
 		return c.unreadable(err, local)
 	}

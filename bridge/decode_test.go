@@ -115,8 +115,17 @@ func TestWhoMayNameAnOperation(t *testing.T) {
 	}
 }
 
+// What is handed in on the robot comes through a door of its own, and needs no signature.
+func TestLocalMessagesNeedNoSignature(t *testing.T) {
+	signed := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), Signed: true, NewID: func() string { return "" }})
+	if ev, ok := signed.Decode(message("plan", planBody("", air)), true).(core.Refused); ok {
+		t.Fatalf("refused: %+v", ev.Answer)
+	}
+}
+
 func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 	strict := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), NewID: func() string { return "" }})
+	signed := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), AllowJSON: true, Signed: true, NewID: func() string { return "" }})
 	good := string(message("plan", planBody("", air)))
 	seen := map[core.Reason]bool{}
 	for _, tc := range []struct {
@@ -125,6 +134,7 @@ func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 	}{
 		{name: "no message", message: "hello", want: "malformed"},
 		{name: "JSON where it is off", message: good, want: "unsupported", ref: "0193a000-0000-7000-8000-000000000001", codec: strict},
+		{name: "no signature where there has to be one", message: good, want: "bad_signature", codec: signed},
 		{name: "another device", message: strings.Replace(good, deviceID, "rb-0002", 1), want: "device_id wrong_device", ref: "0193a000-0000-7000-8000-000000000001"},
 		{name: "two steps with one id", message: string(message("plan", planBody("", air+","+air))), want: "device_task_requests[1].cloud_step_id duplicate_step_id"},
 		{name: "schedule", message: string(message("plan", planBody(`"schedule":{}`, air))), want: "workflow.schedule.at missing_field\nworkflow.schedule.tz missing_field"},

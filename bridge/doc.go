@@ -20,6 +20,9 @@ type Options struct {
 	Encoding  wire.Encoding // of up messages; CBOR where empty
 	Limits    wire.Limits
 	NewID     func() string // message ids: UUIDv7
+
+	Keys   func() wire.Keys // whose signatures are believed, asked for each message; nil: nobody's
+	Signed bool             // what comes from the cloud has to be signed; who hands in a message on the robot is known otherwise
 }
 
 // Codec turns messages into core events and core messages into bytes.
@@ -29,6 +32,9 @@ type Codec struct{ o Options }
 func New(o Options) *Codec {
 	if o.Encoding == "" {
 		o.Encoding = wire.CBOR
+	}
+	if o.Keys == nil {
+		o.Keys = func() wire.Keys { return nil }
 	}
 	return &Codec{o}
 }

@@ -41,6 +41,7 @@ var Refusals = []Refusal{
 	{wire.ReasonBadValue, true, true, "right type, wrong spelling or out of range, or members that exclude each other"},
 	{wire.ReasonTooLarge, true, true, "over one of the limits; also the last entry where there are more than 64 faults"},
 	{wire.ReasonUnsupported, true, true, "in the contract and not in this agent, or of another contract"},
+	{wire.ReasonSignature, true, false, "not signed although it has to be, changed after it was signed, or signed by a key that is not known here"},
 	{wire.ReasonDuplicateStepID, true, false, "two steps of a plan with one `cloud_step_id`"},
 	{core.ReasonWrongDevice, true, false, "the message is for another device"},
 	{catalog.ReasonUnknownMethod, false, true, "a `taskMethod` that the catalog does not have"},

@@ -120,7 +120,7 @@ func (in *intake) handle(ctx context.Context, m mqtt.Message) error {
 	if kind != string(wire.TypeReceipt) {
 		return l.opt.Receiver.Receive(ctx, m.Payload())
 	}
-	e, err := wire.Decode(m.Payload(), wire.Options{AllowJSON: l.opt.AllowJSON, Direction: wire.Down})
+	e, err := wire.Decode(m.Payload(), wire.Options{AllowJSON: l.opt.AllowJSON, Direction: wire.Down, Keys: l.opt.Keys(), Signed: l.opt.Signed})
 	if err != nil || e.Receipt == nil {
 		l.opt.Log.Warn().Err(err).Msg("unreadable receipt dropped") // a receipt is never answered
 		return nil

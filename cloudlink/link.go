@@ -71,7 +71,9 @@ type Options struct {
 	StartNo     int64  // of this start: the first half of conn_no
 	StoreEpoch  string // of the store that this process opened
 	Encoding    wire.Encoding
-	AllowJSON   bool // receipts in JSON are read
+	AllowJSON   bool             // receipts in JSON are read
+	Keys        func() wire.Keys // whose signatures are believed; nil: nobody's
+	Signed      bool             // receipts have to be signed, too
 	Log         zerolog.Logger
 	Rand        func() float64  // jitter, 0 ≤ x < 1
 	NewID       func() string   // UUIDv7, for messages and nonces
@@ -107,6 +109,9 @@ func New(opt Options) *Link {
 	}
 	if opt.Encoding == "" {
 		opt.Encoding = wire.CBOR
+	}
+	if opt.Keys == nil {
+		opt.Keys = func() wire.Keys { return nil }
 	}
 	return &Link{
 		opt:     opt,

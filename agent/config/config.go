@@ -3,13 +3,15 @@ package config
 // Config is every setting. A field's tags say its key, what it is for, and what it may be; keys of a section are written
 // section.key. Zero values mean nothing here: [Default] gives each field its value.
 type Config struct {
-	DeviceID    string `toml:"device_id" doc:"The robot's id: part of every topic and the MQTT client id. Must be set." allowed:"1 to 128 of A-Z a-z 0-9 . _ : -"`
-	StateDir    string `toml:"state_dir" doc:"Where the store lives." allowed:"an absolute path"`
-	RunDir      string `toml:"run_dir" doc:"Where what a reboot may remove lives: the sockets, unless they are set themselves." allowed:"an absolute path"`
-	CatalogDir  string `toml:"catalog_dir" doc:"Catalog, rooms and tokens of this robot; empty: the catalog built into the program." allowed:"empty or an absolute path"`
-	AllowJSON   bool   `toml:"allow_json" doc:"Read JSON from the cloud too. For labs." allowed:"true, false"`
-	AllowInject bool   `toml:"allow_inject" doc:"Let the field tool inject observations and events, marked synthetic. For benches." allowed:"true, false"`
-	Hold        bool   `toml:"hold" doc:"Load and show everything, dispatch nothing." allowed:"true, false"`
+	DeviceID        string `toml:"device_id" doc:"The robot's id: part of every topic and the MQTT client id. Must be set." allowed:"1 to 128 of A-Z a-z 0-9 . _ : -"`
+	StateDir        string `toml:"state_dir" doc:"Where the store lives." allowed:"an absolute path"`
+	RunDir          string `toml:"run_dir" doc:"Where what a reboot may remove lives: the sockets, unless they are set themselves." allowed:"an absolute path"`
+	CatalogDir      string `toml:"catalog_dir" doc:"Catalog, rooms and tokens of this robot; empty: the catalog built into the program." allowed:"empty or an absolute path"`
+	AllowJSON       bool   `toml:"allow_json" doc:"Read JSON from the cloud too. For labs." allowed:"true, false"`
+	RequireSigned   bool   `toml:"require_signed" doc:"Refuse what the cloud sends without a good signature. Needs trusted_keys_file." allowed:"true, false"`
+	TrustedKeysFile string `toml:"trusted_keys_file" doc:"One or two Ed25519 public keys (PEM) whose signatures are believed. Read again when it changes." allowed:"empty or an absolute path"`
+	AllowInject     bool   `toml:"allow_inject" doc:"Let the field tool inject observations and events, marked synthetic. For benches." allowed:"true, false"`
+	Hold            bool   `toml:"hold" doc:"Load and show everything, dispatch nothing." allowed:"true, false"`
 
 	Broker   Broker   `toml:"broker"`
 	Diag     Diag     `toml:"diag"`

@@ -56,6 +56,8 @@ var rules = map[string]func(c *Config) string{
 	"time.boot_id": func(c *Config) string {
 		return unless(c.Time.BootID == "" || bootIDForm.MatchString(c.Time.BootID), "must be 32 hex digits, dashes allowed")
 	},
+	"trusted_keys_file":  func(c *Config) string { return optional(c.TrustedKeysFile) },
+	"require_signed":     nil,
 	"allow_json":         nil,
 	"allow_inject":       nil,
 	"hold":               nil,
@@ -69,6 +71,9 @@ var together = []struct {
 }{
 	{"broker.encoding", func(c *Config) string {
 		return unless(c.Broker.Encoding != "json" || c.AllowJSON, "json needs allow_json = true")
+	}},
+	{"require_signed", func(c *Config) string {
+		return unless(!c.RequireSigned || c.TrustedKeysFile != "", "needs trusted_keys_file: nothing could be believed without a key")
 	}},
 	{"broker.key_file", func(c *Config) string {
 		return unless((c.Broker.CertFile == "") == (c.Broker.KeyFile == ""), "cert_file and key_file must be set together")

@@ -32,6 +32,8 @@ type Options struct {
 	AllowJSON bool
 	Limits    Limits // what is zero takes its default; nothing can be raised but Steps
 	Direction Direction
+	Keys      Keys // whose signatures are believed
+	Signed    bool // what is not signed is refused
 }
 
 // decStrict fills structs from bytes that passed scan and walk. It repeats their checks, so that a hole in one of ours is closed
@@ -65,16 +67,24 @@ func decMode(extra cbor.ExtraDecErrorCond, nesting, array, pairs int) cbor.DecMo
 }
 
 // Decode reads one message. The error is a *DecodeError with every fault that could be found; the envelope is then empty.
-// Bytes that begin with tag 55799 are CBOR, others JSON, which must be allowed.
+// Bytes that begin with tag 55799 are CBOR, with tag 18 such CBOR with a signature around it, others JSON, which must be allowed.
 func Decode(data []byte, opt Options) (Envelope, error) {
 	lim := opt.Limits.effective()
-	if int64(len(data)) > lim.MessageBytes {
-		return Envelope{}, refusal(data, tooLarge(0, "a message of %d bytes, at most %d are allowed", len(data), lim.MessageBytes).fault())
+	if int64(len(data)) > lim.MessageBytes+signatureBytes {
+		return Envelope{}, oversize(data, len(data), lim)
 	}
-	plain, f := canonical(data, opt.AllowJSON, lim)
+	inner, f := opt.opened(data)
+	if f != nil {
+		// Its ids are not looked for: a forger could have the ack refuse what somebody else has sent.
+		return Envelope{}, refusal(data, f.fault())
+	}
+	if int64(len(inner)) > lim.MessageBytes {
+		return Envelope{}, oversize(data, len(inner), lim)
+	}
+	plain, f := canonical(inner, opt.AllowJSON, lim)
 	if f != nil {
 		e := refusal(data, f.fault())
-		e.peek(data, lim)
+		e.peek(inner, lim)
 		return Envelope{}, e
 	}
 	env, e := decodePlain(plain, opt.Direction, lim)
@@ -83,6 +93,10 @@ func Decode(data []byte, opt Options) (Envelope, error) {
 	}
 	e.SHA256 = refusal(data).SHA256
 	return Envelope{}, e
+}
+
+func oversize(data []byte, n int, lim Limits) *DecodeError {
+	return refusal(data, tooLarge(0, "a message of %d bytes, at most %d are allowed", n, lim.MessageBytes).fault())
 }
 
 // canonical gives the one deterministic CBOR form of a message, without the tag.

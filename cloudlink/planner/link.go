@@ -11,6 +11,8 @@ import (
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+
+	"deviceagent/bridge/wire"
 )
 
 // upMessage is one publish of a device, with the connection that brought it.
@@ -234,7 +236,11 @@ func (l *link) write(ctx context.Context, s *session, o outgoing, slots chan str
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	t := s.client.Publish(o.topic, 1, false, o.data)
+	data, err := l.signed(o.data)
+	if err != nil {
+		return err
+	}
+	t := s.client.Publish(o.topic, 1, false, data)
 	select {
 	case <-t.Done(): // refused at once: the connection is not open
 		if err := t.Error(); err != nil {
@@ -245,6 +251,14 @@ func (l *link) write(ctx context.Context, s *session, o outgoing, slots chan str
 		s.tokens.Go(func() { s.release(t, slots) })
 	}
 	return nil
+}
+
+// signed is a message as it leaves. What is kept is not signed: a key that was replaced must not be needed for what is sent again.
+func (l *link) signed(data []byte) ([]byte, error) {
+	if l.opt.Signing == nil {
+		return data, nil
+	}
+	return wire.Sign(data, l.opt.Signing)
 }
 
 // release frees a slot when the broker has acked, and fails the connection if it never will.

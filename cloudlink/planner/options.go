@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net"
@@ -56,6 +57,7 @@ type Options struct {
 	Token     Secret // bearer token; required where HTTP listens beyond loopback
 	AllowJSON bool   // read JSON from devices as well; what is sent stays in Encoding
 	Encoding  wire.Encoding
+	Signing   ed25519.PrivateKey // signs what is sent to devices; needs CBOR. Nil: nothing is signed
 	Log       zerolog.Logger
 
 	Now   func() time.Time
@@ -121,6 +123,9 @@ func (o *Options) complete() error {
 	}
 	if o.ClientID == "" {
 		o.ClientID = "plannerd-" + o.NewID()
+	}
+	if o.Signing != nil && o.Encoding != wire.CBOR {
+		errs = append(errs, fmt.Errorf("signing needs messages in CBOR, and they are to be %s", o.Encoding))
 	}
 	if o.HTTP != nil && o.Token == "" && !loopback(o.HTTP.Addr()) {
 		errs = append(errs, fmt.Errorf("listening on %s is open to others and needs a token", o.HTTP.Addr()))

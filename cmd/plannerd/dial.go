@@ -13,9 +13,12 @@ import (
 
 type dialFunc func(context.Context) (net.Conn, error)
 
+// identity names the PEM files of a TLS connection: whom to trust, what to show. "" is the system's, and nothing.
+type identity struct{ ca, cert, key string }
+
 // dialer makes the dial of a broker's URL: mqtt:// or tcp:// in clear, mqtts:// or ssl:// with TLS (1.2 at least). No proxy
 // variable is looked at.
-func dialer(broker, caFile string) (dialFunc, error) {
+func dialer(broker string, id identity) (dialFunc, error) {
 	u, err := url.Parse(broker)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("cannot use broker %q: want embedded, mqtt://host:port or mqtts://host:port", broker)
@@ -28,8 +31,14 @@ func dialer(broker, caFile string) (dialFunc, error) {
 		return plainDial(withPort(u, "1883")), nil
 	case "mqtts", "ssl", "tls":
 		conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}
-		if conf.RootCAs, err = roots(caFile); err != nil {
+		if conf.RootCAs, err = roots(id.ca); err != nil {
 			return nil, err
+		}
+		if id.cert != "" {
+			conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { // so that a renewed one needs no restart
+				pair, err := tls.LoadX509KeyPair(id.cert, id.key)
+				return &pair, err
+			}
 		}
 		d := &tls.Dialer{Config: conf}
 		addr := withPort(u, "8883")

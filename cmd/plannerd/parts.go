@@ -32,7 +32,12 @@ func parts(s settings) (planner.Options, error) {
 	if err != nil {
 		return planner.Options{}, err
 	}
+	key, err := signing(s.signingKey)
+	if err != nil {
+		return planner.Options{}, err
+	}
 	return planner.Options{
+		Signing: key,
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}, nil

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +22,9 @@ type settings struct {
 	brokerUser   string
 	brokerPass   string
 	brokerCA     string
+	brokerCert   string
+	brokerKey    string
+	signingKey   string
 	db           string
 	catalog      string
 	allowJSON    bool
@@ -37,6 +43,9 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.brokerUser, "broker-user", "", "user name at the broker")
 	f.StringVar(&s.brokerPass, "broker-password-file", "", "file with the password at the broker")
 	f.StringVar(&s.brokerCA, "broker-ca", "", "PEM file of certificates to trust for mqtts:// (default: the system's)")
+	f.StringVar(&s.brokerCert, "broker-cert", "", "PEM file of the certificate to show to the broker; read for each connection")
+	f.StringVar(&s.brokerKey, "broker-key", "", "PEM file of its key")
+	f.StringVar(&s.signingKey, "signing-key", "", "PEM file of an Ed25519 key that signs what is sent to devices")
 	f.StringVar(&s.db, "db", "planner.db", "database file; its folder must exist")
 	f.StringVar(&s.catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
 	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
@@ -58,12 +67,33 @@ func (s *settings) validate() error {
 	if s.db == "" {
 		errs = append(errs, errors.New("--db is empty"))
 	}
+	if (s.brokerCert == "") != (s.brokerKey == "") {
+		errs = append(errs, errors.New("--broker-cert and --broker-key belong together"))
+	}
 	if s.broker != embedded {
-		if _, err := dialer(s.broker, ""); err != nil {
+		if _, err := dialer(s.broker, identity{}); err != nil {
 			errs = append(errs, fmt.Errorf("--broker: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// signing reads the key that signs, if one is named.
+func signing(file string) (ed25519.PrivateKey, error) {
+	text, err := secret(file)
+	if err != nil || text == "" {
+		return nil, err
+	}
+	b, _ := pem.Decode([]byte(text))
+	if b == nil {
+		return nil, fmt.Errorf("cannot use signing key %s: it is not PEM", file)
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(b.Bytes)
+	key, ok := parsed.(ed25519.PrivateKey)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("cannot use signing key %s: it is no Ed25519 key; openssl genpkey -algorithm ed25519 makes one", file)
+	}
+	return key, nil
 }
 
 // secret reads a secret from a file, if one is named. Others must not be able to read it.

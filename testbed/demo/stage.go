@@ -2,8 +2,12 @@ package demo
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 )
 
@@ -34,13 +38,35 @@ func (d *demo) startAll(ctx context.Context) error {
 }
 
 func (d *demo) startPlanner(ctx context.Context) (err error) {
+	if err := d.makeKeys(); err != nil {
+		return err
+	}
 	d.plannerd, err = d.start("plannerd", "plannerd.log", func(line string) { d.send(readyLine(line)) }, nil,
-		"--listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--db", d.file("planner.db"))
+		"--listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--db", d.file("planner.db"), "--signing-key", d.file("signing.pem"))
 	if err != nil {
 		return err
 	}
 	d.tell.note("  planner   plannerd, with a lab broker inside: makes a plan of words, needs no model")
 	return d.until(ctx, "the planner", startLimit, func() (bool, error) { return d.planner != nil, nil })
+}
+
+// makeKeys makes the key by which the planner signs and its public half, which the agent believes, as two openssl commands would.
+func (d *demo) makeKeys() error {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return fmt.Errorf("cannot make a signing key: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return fmt.Errorf("cannot make a signing key: %w", err)
+	}
+	half, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return fmt.Errorf("cannot make a signing key: %w", err)
+	}
+	return errors.Join(
+		os.WriteFile(d.file("signing.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600),
+		os.WriteFile(d.file("trusted.pem"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: half}), 0o600))
 }
 
 // chooseSpeed asks the planner beforehand what the words will become where a crash is wanted, since a movement at full speed is
@@ -70,6 +96,7 @@ func (d *demo) startAgent() (err error) {
 		{"device_id", deviceID}, {"state_dir", d.file("state")}, {"run_dir", d.dir}, {"broker.url", "tcp://" + d.mqtt},
 		{"executor.socket", d.file("executor.sock")}, {"diag.read_socket", d.file("diag.sock")},
 		{"diag.control_socket", d.file("control.sock")}, {"time.assume_synced", "true"}, {"log.level", "debug"},
+		{"require_signed", "true"}, {"trusted_keys_file", d.file("trusted.pem")},
 		{"firmware.bus", "off"}, // this machine's own bus, and its sleep, are no matter of a robot that is played
 	} {
 		args = append(args, "--set", kv[0]+"="+kv[1])
