@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fxamacker/cbor/v2"
+
+	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/store"
 	"deviceagent/testbed/home"
@@ -88,7 +91,7 @@ func lost(ctx context.Context, state string, due due, cat *catalog.Catalog) ([]s
 		}
 	}
 	for _, id := range due.ended {
-		if found.plans[id] && !found.closed[id] {
+		if found.plans[id] && !found.ended[id] {
 			faults = append(faults, fmt.Sprintf("plan %s had ended and is open", id))
 		}
 	}
@@ -107,9 +110,9 @@ func lost(ctx context.Context, state string, due due, cat *catalog.Catalog) ([]s
 
 // found is what a store holds.
 type found struct {
-	starts        int64
-	plans, closed map[string]bool
-	tasks         map[string]bool
+	starts       int64
+	plans, ended map[string]bool
+	tasks        map[string]bool
 }
 
 // look opens a copy of a store as the agent would: with its checks and migrations.
@@ -143,23 +146,32 @@ func look(ctx context.Context, path string) (f found, faults []string, err error
 	if img.SetAside != "" {
 		return f, []string{"the store is damaged: " + img.AsideWhy}, nil
 	}
-	f = found{starts: img.StartNo, plans: map[string]bool{}, closed: map[string]bool{}, tasks: map[string]bool{}}
+	f = found{starts: img.StartNo, plans: map[string]bool{}, ended: map[string]bool{}, tasks: map[string]bool{}}
 	records := img.Records
 	for _, id := range planIDs() {
 		rows, ok, err := s.Finished(ctx, id)
 		if err != nil {
 			return f, nil, err
 		}
-		f.closed[id] = ok
+		f.ended[id] = ok
 		records = append(records, rows...)
 	}
 	for _, r := range records {
 		f.plans[r.Workflow] = true
+		if r.Item == "" && r.Workflow != "" && !f.ended[r.Workflow] {
+			f.ended[r.Workflow] = hasEnded(r.Body)
+		}
 		if task, ok := strings.CutPrefix(r.Item, "a:"); ok {
 			f.tasks[task] = true
 		}
 	}
 	return f, nil, nil
+}
+
+// hasEnded reads a plan's own record. Its rows are not closed before the robot has also told the end of its last task, which may be later.
+func hasEnded(body []byte) bool {
+	var head struct{ State core.WorkflowState }
+	return cbor.Unmarshal(body, &head) == nil && head.State.Terminal()
 }
 
 // mostPlans is how many plans a job of power cuts hands in at most; it calls them wf_1, wf_2, ….

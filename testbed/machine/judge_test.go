@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
+
 	"deviceagent/taskmanager"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/store"
@@ -26,8 +28,12 @@ func aState(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	told, err := cbor.Marshal(core.Workflow{State: core.WfCompleted}) // the robot has not told the end of its last task yet
+	if err != nil {
+		t.Fatal(err)
+	}
 	err = s.Commit(t.Context(), taskmanager.Batch{Records: []taskmanager.Record{
-		{Workflow: "wf_1", Body: []byte{1}}, {Workflow: "wf_1", Item: "a:t-1", Body: []byte{1}}, {Workflow: "wf_2", Body: []byte{1}, Closed: true}}})
+		{Workflow: "wf_1", Body: []byte{1}}, {Workflow: "wf_1", Item: "a:t-1", Body: []byte{1}}, {Workflow: "wf_2", Body: []byte{1}, Closed: true}, {Workflow: "wf_4", Body: told}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +54,7 @@ func TestWhatWasAcknowledgedAndIsNotThereIsNamed(t *testing.T) {
 		due  due
 		want string // empty: all is there
 	}{
-		{"all that was acknowledged is there", due{accepted: []string{"wf_1", "wf_2"}, ended: []string{"wf_2"}, robot: invoked("t-1").robot}, ""},
+		{"all that was acknowledged is there", due{accepted: []string{"wf_1", "wf_2", "wf_4"}, ended: []string{"wf_2", "wf_4"}, robot: invoked("t-1").robot}, ""},
 		{"a plan is missing", due{accepted: []string{"wf_1", "wf_3"}}, "plan wf_3 had been accepted and is not there"},
 		{"an end is missing", due{accepted: []string{"wf_1"}, ended: []string{"wf_1"}}, "plan wf_1 had ended and is open"},
 		{"a task is missing", invoked("t-2"), "the robot had been given task t-2"},
