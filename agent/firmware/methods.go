@@ -31,15 +31,30 @@ const (
 // fault is one thing that is wrong with what was handed in; it travels as (ss).
 type fault struct{ Path, Text string }
 
-// exported has the methods of the interface, and nothing else that is exported: each is one of the bus. They are called side by side.
+// exported has the methods of the interface. They are called side by side.
 type exported struct{ s *session }
 
+// methods name what the bus may call. A table, since looking methods up by reflection would keep every exported method of the whole program
+// in the binary: 2.4 MB on a robot.
+func (e exported) methods() map[string]any {
+	return map[string]any{
+		"Status": e.Status, "Submit": e.Submit, "Cancel": e.Cancel, "Answer": e.Answer, "Hold": e.Hold, "Release": e.Release,
+		"ReportEvent": e.ReportEvent, "MayRestart": e.MayRestart, "PrepareRestart": e.PrepareRestart, "CallOffRestart": e.CallOffRestart,
+		"Busy": e.Busy, "Done": e.Done,
+	}
+}
+
 func (s *session) export() error {
+	p := props{s}
 	for _, x := range []struct {
-		v     any
-		iface string
-	}{{exported{s}, Interface}, {props{s}, properties}, {introspected{s}, busName + ".Introspectable"}} {
-		if err := s.conn.Export(x.v, Path, x.iface); err != nil {
+		methods map[string]any
+		iface   string
+	}{
+		{exported{s}.methods(), Interface},
+		{map[string]any{"Get": p.Get, "GetAll": p.GetAll, "Set": p.Set}, properties},
+		{map[string]any{"Introspect": introspected{s}.Introspect}, busName + ".Introspectable"},
+	} {
+		if err := s.conn.ExportMethodTable(x.methods, Path, x.iface); err != nil {
 			return err
 		}
 	}
