@@ -21,8 +21,8 @@ type Beginner interface {
 	Begin(out core.Output, done func(core.Event, error)) error
 }
 
-// invoke calls the method of b that carries out.
-func invoke(ctx context.Context, b Binding, out core.Output) (core.Event, error) {
+// Invoke calls the method of b that carries out.
+func Invoke(ctx context.Context, b Binding, out core.Output) (core.Event, error) {
 	switch o := out.(type) {
 	case core.Dispatch:
 		return b.Start(ctx, o)
@@ -53,7 +53,7 @@ func (s sideBySide) Begin(out core.Output, done func(core.Event, error)) error {
 	s.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, s.limit)
 		defer cancel()
-		done(invoke(ctx, s.b, out))
+		done(Invoke(ctx, s.b, out))
 	})
 	return nil
 }

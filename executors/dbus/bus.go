@@ -40,7 +40,7 @@ type Options struct {
 	Sink     executors.Sink
 	Log      zerolog.Logger
 	Retry    time.Duration // before a lost bus is tried again, at first; 0: 500 ms. It doubles to 30 s
-	Limit    time.Duration // of an open call to a mapped service; 0: 30 s
+	Limit    time.Duration // of an open call to a service; 0: 30 s
 }
 
 // Bus keeps a connection to a D-Bus, and each service in the registry for as long as it owns its name.
@@ -239,7 +239,7 @@ func (s *session) owned(svc Service, owner string) {
 		s.came(svc, owner)
 		return
 	}
-	s.o.Registry.Add(svc.ID, s.instance(owner), svc.Methods, svc.Keys, &binding{s: s, svc: svc, to: s.calls.Object(owner, svc.Path)})
+	s.o.Registry.Add(svc.ID, s.instance(owner), svc.Methods, svc.Keys, executors.Waiting{Beginner: newBinding(s, svc, owner)})
 	if len(svc.Keys) > 0 { // what it has said before is lost, and it need not say it again
 		s.o.Registry.Carry(core.Read{Keys: svc.Keys})
 	}

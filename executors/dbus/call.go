@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	godbus "github.com/godbus/dbus/v5"
 
@@ -17,17 +18,59 @@ type binding struct {
 	s   *session
 	svc Service
 	to  godbus.BusObject
+
+	mu   sync.Mutex
+	last chan struct{} // closed when the call that was begun last is on its way
 }
 
-var _ executors.Binding = (*binding)(nil)
+func newBinding(s *session, svc Service, owner string) *binding {
+	last := make(chan struct{})
+	close(last)
+	return &binding{s: s, svc: svc, to: s.calls.Object(owner, svc.Path), last: last}
+}
+
+var _ executors.Beginner = (*binding)(nil)
+
+// Begin implements [executors.Beginner]: calls leave in the order in which they were begun, and are answered side by side. A stop that
+// overtook the movement before it would stop nothing, and an operation that overtook a stop would be stopped by it.
+func (b *binding) Begin(out core.Output, done func(core.Event, error)) error {
+	b.mu.Lock()
+	before, mine := b.last, make(chan struct{})
+	b.last = mine
+	b.mu.Unlock()
+	sent := sync.OnceFunc(func() { close(mine) })
+	if b.s.spawn(func() {
+		ctx, cancel := context.WithTimeout(b.s.calls.Context(), b.s.o.Limit)
+		defer cancel()
+		defer sent() // also where no call was made
+		select {
+		case <-before:
+			done(executors.Invoke(ctx, &call{b, sent}, out))
+		case <-ctx.Done():
+			done(nil, executors.ErrNotSent)
+		}
+	}) {
+		return nil
+	}
+	sent()
+	return executors.ErrNotSent
+}
+
+// call is one call to the owner: it says when it is on its way.
+type call struct {
+	*binding
+	sent func()
+}
+
+var _ executors.Binding = (*call)(nil)
 
 // maxHard is how many calls in a row may run into their hard limit before the connection is made anew: the bus keeps the slot of each,
 // and has 128 of them.
 const maxHard = 3
 
-// call makes one call to the owner. An error that says that nobody got it is [executors.ErrNotSent].
-func (b *binding) call(ctx context.Context, method string, args ...any) ([]any, error) {
-	return b.s.call(ctx, b.to, Interface+"."+method, args...)
+// call makes the call. An error that says that nobody got it is [executors.ErrNotSent].
+func (b *call) call(ctx context.Context, method string, args ...any) ([]any, error) {
+	return b.s.begun(ctx, b.to, Interface+"."+method, args, b.sent)
 }
 
 // call makes one call, to any method.
@@ -85,7 +128,7 @@ func refuses(err error) bool {
 }
 
 // Start begins a task.
-func (b *binding) Start(ctx context.Context, d core.Dispatch) (core.TaskAnswered, error) {
+func (b *call) Start(ctx context.Context, d core.Dispatch) (core.TaskAnswered, error) {
 	body, err := b.call(ctx, "Invoke", string(d.Task), string(d.Method), variants(d.Params))
 	if refuses(err) || errors.Is(err, errArgs) {
 		return core.TaskAnswered{Task: d.Task, Reason: core.ReasonExecutorRefused}, nil
@@ -108,7 +151,7 @@ func answer(body []any, err error) (bool, core.Reason, error) {
 }
 
 // Query asks what became of a task.
-func (b *binding) Query(ctx context.Context, task core.TaskID) (core.TaskStatus, error) {
+func (b *call) Query(ctx context.Context, task core.TaskID) (core.TaskStatus, error) {
 	st := core.TaskStatus{Task: task}
 	body, err := b.call(ctx, "Query", string(task))
 	if err != nil {
@@ -155,21 +198,21 @@ func (b *binding) Query(ctx context.Context, task core.TaskID) (core.TaskStatus,
 }
 
 // Cancel asks for the end of a task.
-func (b *binding) Cancel(ctx context.Context, o core.Stop) (core.StopAnswered, error) {
+func (b *call) Cancel(ctx context.Context, o core.Stop) (core.StopAnswered, error) {
 	return b.stop(ctx, o.Task, "Cancel", string(o.Task), string(o.Method))
 }
 
 // Pause holds a task; that it rests is said by Held.
-func (b *binding) Pause(ctx context.Context, task core.TaskID) (core.StopAnswered, error) {
+func (b *call) Pause(ctx context.Context, task core.TaskID) (core.StopAnswered, error) {
 	return b.stop(ctx, task, "Pause", string(task))
 }
 
 // Resume goes on with a held task.
-func (b *binding) Resume(ctx context.Context, task core.TaskID) (core.StopAnswered, error) {
+func (b *call) Resume(ctx context.Context, task core.TaskID) (core.StopAnswered, error) {
 	return b.stop(ctx, task, "Resume", string(task))
 }
 
-func (b *binding) stop(ctx context.Context, task core.TaskID, method string, args ...any) (core.StopAnswered, error) {
+func (b *call) stop(ctx context.Context, task core.TaskID, method string, args ...any) (core.StopAnswered, error) {
 	body, err := b.call(ctx, method, args...)
 	if refuses(err) {
 		return core.StopAnswered{Task: task, Refused: true, Reason: core.ReasonUnsupported}, nil
@@ -179,7 +222,7 @@ func (b *binding) stop(ctx context.Context, task core.TaskID, method string, arg
 }
 
 // Read reads context values. What the service does not give it does not have.
-func (b *binding) Read(ctx context.Context, keys []catalog.ContextKey) ([]core.ContextValue, error) {
+func (b *call) Read(ctx context.Context, keys []catalog.ContextKey) ([]core.ContextValue, error) {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = string(k)

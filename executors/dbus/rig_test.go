@@ -103,7 +103,7 @@ func newRig(t *testing.T, d *daemon, limit time.Duration) *rig {
 	t.Helper()
 	r := &rig{t: t, d: d}
 	r.reg = executors.New(executors.Options{Sink: r.sink, Log: zerolog.Nop(), HardLimit: limit})
-	bus := dbus.New(dbus.Options{Address: d.address, Registry: r.reg, Sink: r.sink, Log: zerolog.Nop(), Retry: 20 * time.Millisecond, Services: []dbus.Service{
+	bus := dbus.New(dbus.Options{Address: d.address, Registry: r.reg, Sink: r.sink, Log: zerolog.Nop(), Limit: limit, Retry: 20 * time.Millisecond, Services: []dbus.Service{
 		{ID: "mover", Name: name, Path: path, Methods: []catalog.Method{"setMoveTo", "stopMovement"}, Keys: []catalog.ContextKey{"movement.location", "movement.is_moving"}}}})
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
