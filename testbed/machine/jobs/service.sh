@@ -102,8 +102,10 @@ systemctl stop robot.service
 step 'a program registers only as the user of the catalog, and is told what to do'
 mkdir -p /etc/deviceagent/catalog
 cp -r /usr/share/deviceagent/catalog/. /etc/deviceagent/catalog/
+# A machine under emulation needs longer for a start than a robot has for its evidence.
+jq '.operations[] |= (.evidence_timeout_ms = 240000 | .ack_ms = 60000)' /usr/share/deviceagent/catalog/operations.json >$tmp/operations.json
 jq '(.operations[] | select(.taskMethod == "setMoveTo") | .executor.socket) = {"user": "body"}' \
-  /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
+  $tmp/operations.json >/etc/deviceagent/catalog/operations.json
 echo 'catalog_dir = "/etc/deviceagent/catalog"' >$conf/52-catalog.toml
 systemctl restart deviceagent
 useradd --system other -G deviceagent-executor
@@ -191,7 +193,7 @@ until_holds 60 ready
 
 step 'a program of a process executor runs in the sandbox'
 jq '(.operations[] | select(.taskMethod == "setScreen") | .executor) = {"kind": "process", "name": "toucher", "process": {"argv": ["/usr/bin/touch", "/var/lib/deviceagent/ran", "/var/tmp/ran"]}}' \
-  /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
+  $tmp/operations.json >/etc/deviceagent/catalog/operations.json
 systemctl restart deviceagent
 echo '{"workflow":{"cloud_workflow_id":"wf_touch","plan_id":"p","revision":0},"device_task_requests":[{"cloud_step_id":"s","taskMethod":"setScreen","params":{"on":true}}]}' | deviceagentctl submit -
 until_holds 30 test -e /var/lib/deviceagent/ran
@@ -201,7 +203,7 @@ same 'whose file it made' "$(stat -c %U /var/lib/deviceagent/ran)" deviceagent
 step 'memory is bounded, and a program that eats it ends alone'
 limits MemoryMax=96M Environment=GOMEMLIMIT=64MiB
 jq '(.operations[] | select(.taskMethod == "setScreen") | .executor) = {"kind": "process", "name": "eater", "process": {"argv": ["/usr/bin/tail", "/dev/zero"]}}' \
-  /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
+  $tmp/operations.json >/etc/deviceagent/catalog/operations.json
 systemctl restart deviceagent
 was=$(pid)
 group=/sys/fs/cgroup$(show deviceagent ControlGroup)
@@ -215,7 +217,7 @@ else
   [ "$MACHINE" = container ] || fail 'a machine without the memory controller: nothing was bounded'
   echo 'no memory controller in this container: the machine job of the VM tries it'
 fi
-jq . /usr/share/deviceagent/catalog/operations.json >/etc/deviceagent/catalog/operations.json
+jq . $tmp/operations.json >/etc/deviceagent/catalog/operations.json
 rm -r /run/systemd/system/deviceagent.service.d
 systemctl daemon-reload
 
