@@ -76,7 +76,21 @@ func (w *work) busy() map[catalog.ResourceID]TaskID {
 		}
 	}
 	w.claimForeign(out)
+	w.claimFirstStop(out)
 	return out
+}
+
+// claimFirstStop: the body is taken while the stop of a new store is under way. What moved it meanwhile would be stopped by that, or
+// overtake it.
+func (w *work) claimFirstStop(busy map[catalog.ResourceID]TaskID) {
+	if w.dev.StopTask == "" {
+		return
+	}
+	for id, res := range w.cat.Resources {
+		if res.Body && res.Stop != "" {
+			claim([]catalog.ResourceID{id}, busy, w.dev.StopTask)
+		}
+	}
 }
 
 func (w *work) advanceIn(id WorkflowID, busy map[catalog.ResourceID]TaskID) {

@@ -12,7 +12,7 @@ import (
 func (w *work) started(ev Started) {
 	w.touched, w.ch.Must, w.ch.forget = true, true, true
 	w.dev.StartNo = ev.StartNo
-	w.dev.StopBody = w.dev.StopBody || ev.Fresh
+	w.dev.StopBody, w.dev.StopTask = w.dev.StopBody || ev.Fresh, "" // a call that the end cut off is made anew
 	for id := range w.cur.Services {
 		w.ch.gone = append(w.ch.gone, id)
 	}
@@ -69,7 +69,7 @@ func (w *work) stoppedOnce(ev TaskAnswered) bool {
 		return false
 	}
 	w.dev.StopBody, w.dev.StopTask = !ev.Accepted, ""
-	w.touched, w.ch.Must = true, true
+	w.touched, w.ch.Must, w.freed = true, true, true
 	return true
 }
 

@@ -497,6 +497,36 @@ func TestANewStoreStopsTheBodyOnce(t *testing.T) {
 	}
 }
 
+// That stop and a plan that waits for the robot meet in the moment at which its service appears. What moves the body waits for the answer:
+// it would be stopped by that stop, or overtake it.
+func TestNothingMovesWhileANewStoreStopsTheBody(t *testing.T) {
+	for name, answer := range map[string]func(*rig, core.TaskID){
+		"taken":   func(r *rig, id core.TaskID) { r.do(core.TaskAnswered{Task: id, Accepted: true}) },
+		"refused": func(r *rig, id core.TaskID) { r.do(core.TaskAnswered{Task: id, Reason: core.ReasonExecutorRefused}) },
+		"lost":    func(r *rig, id core.TaskID) { r.do(core.TaskAnswered{Task: id, Unknown: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.do(core.ExecutorDown{Service: "home"})
+			r.do(core.Started{StartNo: 2, Fresh: true})
+			r.elsewhere()
+			r.idle()
+			r.submit(toKitchen)
+			r.up("run-1")
+			r.elsewhere()
+			r.idle()
+			if d := r.last(); d.Method != "stopMovement" {
+				t.Fatalf("%s goes out beside the stop", d.Method)
+			}
+			r.want("step_1", "queued/resource_busy")
+			answer(r, r.last().Task)
+			if d := r.last(); d.Method != "setMoveTo" {
+				t.Fatalf("after the answer comes %s, want setMoveTo", d.Method)
+			}
+		})
+	}
+}
+
 // The stop has taken, the power goes before anybody hears of it, and a robot that is told to stop once more has nothing to stop: the step
 // was cancelled by the user, and not stopped from outside.
 func TestAStopThatTookBeforeTheRestartIsACancel(t *testing.T) {
