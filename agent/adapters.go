@@ -84,7 +84,7 @@ func clip(text string) string {
 
 // Status is the hello: who this is, what it can do, what is open.
 func (d downlink) Status() wire.Status {
-	cat, limits := d.a.o.Catalog, wire.DefaultLimits()
+	cat, limits := d.a.rooms.now(), wire.DefaultLimits()
 	st := wire.Status{Online: true, StoreEpoch: d.m.Epoch(), AgentVersion: Version, Contract: wire.Version, CatalogEtag: cat.Etag,
 		RoomsEtag: cat.RoomsEtag, Tier: "restricted", Limits: &limits}
 	limits.Steps = d.a.o.Config.Limits.Steps

@@ -28,6 +28,7 @@ type Agent struct {
 	store   *store.Store
 	manager *taskmanager.Manager
 	codec   codec
+	rooms   *rooms
 	trust   *trust
 	execs   *executors.Registry
 	link    *cloudlink.Link // nil without a broker
@@ -60,7 +61,8 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
 	a.trust = &trust{path: o.Config.TrustedKeysFile, log: a.component("agent")}
-	a.codec = codec{bridge.New(bridge.Options{Keys: a.trust.now, Signed: o.Config.RequireSigned, DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
+	a.rooms = newRooms(o.Config.StateDir, o.Catalog, a.modeChanged, a.component("agent"))
+	a.codec = codec{bridge.New(bridge.Options{Rooms: a.rooms.now, Keys: a.trust.now, Signed: o.Config.RequireSigned, DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
 		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
 		Store: o.WrapStore(st), Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,

@@ -13,5 +13,5 @@ func (a *Agent) runBus(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	return dbus.New(dbus.Options{Address: a.o.Config.Executor.Bus, Dial: a.o.Bus, Services: services, Registry: a.execs, Sink: a.manager.Send, Log: a.component("dbus")}).Run(ctx)
+	return dbus.New(dbus.Options{Address: a.o.Config.Executor.Bus, Dial: a.o.Bus, Services: services, Registry: a.execs, Rooms: a.rooms.take, Sink: a.manager.Send, Log: a.component("dbus")}).Run(ctx)
 }

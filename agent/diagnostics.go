@@ -57,7 +57,7 @@ func (e eyes) Status() diag.Facts {
 	wall, trusted := a.o.Clock.Wall()
 	f := diag.Facts{
 		Phase: a.phase(), Version: Version, Contract: wire.Version, DeviceID: cfg.DeviceID, Socket: cfg.Diag.ReadSocket, ControlSocket: cfg.Diag.ControlSocket,
-		StartedMS: wall - time.Since(a.started).Milliseconds(), StartNo: a.manager.StartNo(), Hold: cfg.Hold, Link: a.linkFacts(), Outbox: a.outboxFacts(), Store: a.storeFacts(),
+		StartedMS: wall - time.Since(a.started).Milliseconds(), StartNo: a.manager.StartNo(), RoomsEtag: a.rooms.now().RoomsEtag, Hold: cfg.Hold, Link: a.linkFacts(), Outbox: a.outboxFacts(), Store: a.storeFacts(),
 	}
 	if trusted {
 		f.Clock.Source = "ntp"

@@ -37,5 +37,5 @@ func (i insider) Watch() (firmware.Feed, func()) {
 
 // Facts says what the agent knows outside the state.
 func (i insider) Facts() firmware.Facts {
-	return firmware.Facts{DeviceID: i.a.o.Config.DeviceID, Version: Version, Ready: i.a.phase() == "running", Link: i.a.linkFacts().State}
+	return firmware.Facts{DeviceID: i.a.o.Config.DeviceID, Version: Version, Rooms: i.a.rooms.now().RoomsEtag, Ready: i.a.phase() == "running", Link: i.a.linkFacts().State}
 }

@@ -5,6 +5,7 @@
 package bridge
 
 import (
+	"slices"
 	"time"
 
 	"deviceagent/bridge/wire"
@@ -16,8 +17,9 @@ import (
 type Options struct {
 	DeviceID  string
 	Catalog   *catalog.Catalog
-	AllowJSON bool          // also from the cloud; local messages may always be JSON
-	Encoding  wire.Encoding // of up messages; CBOR where empty
+	Rooms     func() *catalog.Catalog // Catalog with the rooms of now, asked for each message; nil: Catalog
+	AllowJSON bool                    // also from the cloud; local messages may always be JSON
+	Encoding  wire.Encoding           // of up messages; CBOR where empty
 	Limits    wire.Limits
 	NewID     func() string // message ids: UUIDv7
 
@@ -36,7 +38,32 @@ func New(o Options) *Codec {
 	if o.Keys == nil {
 		o.Keys = func() wire.Keys { return nil }
 	}
+	if o.Rooms == nil {
+		o.Rooms = func() *catalog.Catalog { return o.Catalog }
+	}
 	return &Codec{o}
+}
+
+// check grounds a plan in the catalog with the rooms of now.
+func (c *Codec) check(w *wire.Plan, local bool) (*core.Plan, []core.Fault) {
+	cat := c.o.Rooms()
+	p, faults := checkPlan(cat, w, local)
+	if cat.RoomsEtag != c.o.Catalog.RoomsEtag && slices.ContainsFunc(p.Steps, func(s core.StepSpec) bool { return resolvesLater(cat, s) }) {
+		p.Rooms = cat.Rooms
+	}
+	return p, faults
+}
+
+// resolvesLater says whether rooms of a step are looked up when it is dispatched.
+func resolvesLater(cat *catalog.Catalog, s core.StepSpec) bool {
+	if len(s.InputFrom) > 0 {
+		for _, p := range cat.Operations[s.Method].Params {
+			if p.Type == catalog.RoomRef {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // defaultTTL bounds the age of a plan that came from an utterance and says nothing of its own. Source: docs/contract.md, envelope.

@@ -80,7 +80,7 @@ func (c *Codec) decision(h core.Head, b *wire.Decision) core.Event {
 		ev.Usage = &core.Usage{Model: b.Usage.Model, InputTokens: b.Usage.InputTokens, OutputTokens: b.Usage.OutputTokens, LatencyMS: b.Usage.LatencyMS}
 	}
 	if b.Plan != nil {
-		ev.Plan, ev.Faults = checkPlan(c.o.Catalog, b.Plan, h.Local)
+		ev.Plan, ev.Faults = c.check(b.Plan, h.Local)
 		for i := range ev.Faults {
 			if ev.Faults[i].Path != "" {
 				ev.Faults[i].Path = "plan." + ev.Faults[i].Path

@@ -9,7 +9,7 @@ import (
 
 // plan turns a plan message into an event: handed in whole, or refused whole with every fault.
 func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
-	p, faults := checkPlan(c.o.Catalog, w, h.Local)
+	p, faults := c.check(w, h.Local)
 	if len(faults) > 0 {
 		ev := refusal(h, faults[0].Reason, faults)
 		ev.Answer.Workflow, ev.Answer.Plan, ev.Answer.CatalogEtag = p.Workflow, p.ID, c.o.Catalog.Etag

@@ -56,6 +56,7 @@ type Facts struct {
 	Store     Store      `json:"store"`
 	Clock     Clock      `json:"clock"`
 	Executors []Executor `json:"-"` // services that are there, with what the registry knows of them
+	RoomsEtag string     `json:"-"` // of the rooms of now; "": those of the catalog
 	Settings  []Setting  `json:"-"` // what is in force; no secrets, only the names of their files
 	Warnings  []string   `json:"warnings"`
 }

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (s *server) status(r *http.Request) (reply, *Problem) {
 		doc.Workflows.Tombstones = len(v.s.Tombs)
 		doc.Mode, doc.Modes = string(v.s.Mode()), v.modes()
 		cat := v.s.Catalog()
-		doc.Catalog = CatalogStatus{Etag: cat.Etag, RoomsEtag: cat.RoomsEtag, Operations: len(cat.Operations)}
+		doc.Catalog = CatalogStatus{Etag: cat.Etag, RoomsEtag: cmp.Or(facts.RoomsEtag, cat.RoomsEtag), Operations: len(cat.Operations)}
 		if facts.StartedMS != 0 && v.now.WallMS != 0 {
 			doc.Started = &Moment{At: v.wall(facts.StartedMS), AgeMS: v.now.WallMS - facts.StartedMS}
 		}

@@ -47,6 +47,7 @@ type Facts struct {
 	DeviceID string
 	Version  string
 	Ready    bool
+	Rooms    string // rooms_etag of now; "": that of the catalog
 	Link     string // offline, connecting, online, not configured
 }
 
@@ -126,6 +127,7 @@ func (s *Service) look(ctx context.Context) (snapshot, error) {
 	defer cancel()
 	var snap snapshot
 	err := s.o.Agent.Inspect(ctx, func(st *core.State, now core.Now) { snap = snapshotOf(st, now) })
+	snap.rooms = cmp.Or(s.o.Agent.Facts().Rooms, snap.rooms)
 	return snap, err
 }
 

@@ -205,6 +205,14 @@ var brokenMaps = []struct {
 	{"a state that is none", []change{mov("query states RUN", "busy")}, "query.states.RUN", "must be one of"},
 	{"a query's field", []change{mov("query field", "value")}, "query.field", "number of an argument"},
 	{"a query's output", []change{mov("query output", object{"steps": object{"field": "0"}})}, "query.output.steps", "none of what the operation declares"},
+	{"rooms read in two ways", []change{svc("rooms", object{"method": "Rooms", "property": "Rooms", "id": "0", "name": "1"})}, "rooms", "exactly one of property and method"},
+	{"rooms read in no way", []change{svc("rooms", object{"id": "0", "name": "1"})}, "rooms", "exactly one of property and method"},
+	{"rooms at no place", []change{svc("rooms", object{"method": "Rooms", "field": "value", "id": "0", "name": "1"})}, "rooms.field", "number of an argument"},
+	{"rooms with an interface that is none", []change{svc("rooms", object{"method": "Rooms", "interface": "x", "id": "0", "name": "1"})}, "rooms.interface", "is no interface"},
+	{"rooms of two services", []change{svc("rooms", object{"method": "Rooms", "id": "0", "name": "1"}),
+		{opsFile, "services lamp rooms", object{"method": "Rooms", "id": "0", "name": "1"}}}, "rooms", "one service has the map"},
+	{"rooms whose signal has a bad match", []change{svc("rooms", object{"method": "Rooms", "id": "0", "name": "1", "signals": []any{object{"signal": "Changed", "match": object{"value": 1}}}})},
+		"rooms.signals[0].match.value", "number of an argument"},
 	{"a query's reason", []change{mov("query reason", object{"value": 4})}, "query.reason.value", "a string is wanted"},
 }
 

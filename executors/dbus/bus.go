@@ -38,6 +38,7 @@ type Options struct {
 	Services []Service
 	Registry *executors.Registry
 	Sink     executors.Sink
+	Rooms    func(core.ServiceID, []catalog.Room) // takes each list of a map service, unchecked, one after the other; nil: nobody does
 	Log      zerolog.Logger
 	Retry    time.Duration // before a lost bus is tried again, at first; 0: 500 ms. It doubles to 30 s
 	Limit    time.Duration // of an open call to a service; 0: 30 s

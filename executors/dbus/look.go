@@ -99,6 +99,9 @@ func (s *session) offered(b *mapped) {
 	}
 	s.o.Registry.Add(b.svc.ID, s.instance(b.owner), methods, b.svc.Keys, executors.Waiting{Beginner: b})
 	b.readAnew(b.svc.Keys)
+	b.order.Lock()
+	b.roomsAnew()
+	b.order.Unlock()
 }
 
 // healthAtFirst asks a service that has come how it is. Who cannot be asked is taken for well, and a line says so.

@@ -34,6 +34,8 @@ type mapped struct {
 	version map[catalog.ContextKey]int               // how often they did
 	changes map[string]int                           // the same for properties
 
+	roomsDue, roomsRead bool // the rooms have to be read; somebody does
+
 	lacks  map[catalog.Method]string // what of an operation's map the service does not have
 	health string                    // what keeps it from work; "" for nothing
 	known  bool                      // both are: from now on a change of the health changes what is offered

@@ -115,6 +115,7 @@ func (b *mapped) hearNow(h heard) {
 		b.changes[h.changed()]++
 		b.healthIs(h)
 	}
+	b.roomsIn(h)
 	b.mem.mu.Lock()
 	later := b.mustWait(h)
 	b.mem.mu.Unlock()
@@ -443,6 +444,9 @@ func (m *Mapping) words() (out []catalog.DBusWord) {
 		for _, s := range c.Signals {
 			out = append(out, s.DBusWord)
 		}
+	}
+	if r := m.Service.Rooms; r != nil {
+		out = append(out, r.Words()...)
 	}
 	if h := m.Service.Health; h != nil {
 		out = append(out, catalog.DBusWord{DBusPlace: h.DBusPlace, Property: h.Property})

@@ -31,7 +31,11 @@ func (w *work) inputs(wf *Workflow, i int) (args, call Values, fault string) {
 		}
 		return nil, given, ""
 	}
-	res, faults := w.cat.Resolve(spec.Method, given)
+	cat := w.cat
+	if wf.Plan.Rooms != nil {
+		cat = cat.WithRooms(wf.Plan.Rooms, "")
+	}
+	res, faults := cat.Resolve(spec.Method, given)
 	if len(faults) > 0 {
 		parts := make([]string, len(faults))
 		for k, f := range faults {

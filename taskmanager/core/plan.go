@@ -21,8 +21,11 @@ type Plan struct {
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
 	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
 	Standing    string     `json:"standing,omitempty"`     // made by the device itself of this standing plan of the catalog
-	CancelSteps []StepID   `json:"cancel_steps,omitempty"` // what a revision stops; none of them is one of Steps
-	Steps       []StepSpec `json:"steps"`
+	// Rooms are those of the robot's map service at intake; nil: those of the catalog. Kept only where a step still has to resolve
+	// arguments at its dispatch: the plan is held to the rooms that it was accepted with, also in a replay.
+	Rooms       []catalog.Room `json:"rooms,omitempty"`
+	CancelSteps []StepID       `json:"cancel_steps,omitempty"` // what a revision stops; none of them is one of Steps
+	Steps       []StepSpec     `json:"steps"`
 }
 
 // Priority orders the queue before the order of submission.

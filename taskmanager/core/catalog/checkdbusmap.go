@@ -67,6 +67,26 @@ func (k *checker) service(_ string, s DBusService) {
 		p.place("health", h.DBusPlace)
 		p.root("health.field", DBusWord{Property: h.Property}, h.Field)
 	}
+	if s.Rooms != nil {
+		p.rooms(*s.Rooms)
+	}
+}
+
+// rooms: two map services would replace each other's lists for ever.
+func (p *mapping) rooms(r DBusRooms) {
+	p.place("rooms", r.DBusPlace)
+	if (r.Method == "") == (r.Property == "") {
+		p.add("rooms", "needs exactly one of property and method")
+	}
+	p.root("rooms.field", DBusWord{Property: r.Property, Reply: r.Property == ""}, r.Field)
+	for i, w := range r.Signals {
+		p.word(index("rooms.signals", i), w, false)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.c.Services)) {
+		if other := p.c.Services[name]; name != p.entry && other.Rooms != nil {
+			p.add("rooms", "are told by %s too; one service has the map", name)
+		}
+	}
 }
 
 func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }

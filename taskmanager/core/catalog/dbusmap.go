@@ -17,6 +17,7 @@ type DBusService struct {
 	Events    []DBusEvent                `json:"events,omitempty"`
 	Errors    map[string]DBusError       `json:"errors,omitempty"` // by the error's full name
 	Health    *DBusHealth                `json:"health,omitempty"`
+	Rooms     *DBusRooms                 `json:"rooms,omitempty"`
 }
 
 // DBusPlace is an object and an interface other than the service's.
@@ -115,6 +116,39 @@ type DBusHealth struct {
 	Property string            `json:"property"`
 	Field    string            `json:"field,omitempty"`
 	OK       []condition.Value `json:"ok"`
+}
+
+// DBusRooms is where the list of rooms is from: read by Property, or by a method without arguments, when the service comes and when one of
+// Signals (or the property's change) says that it is another. Field is the place of the list. ID, Name, Aliases (of a list of texts) and
+// Reachable (of a boolean; "": all are) are places in a row: a member's number or key.
+type DBusRooms struct {
+	DBusPlace
+	Method    string     `json:"method,omitempty"`
+	Property  string     `json:"property,omitempty"`
+	Field     string     `json:"field,omitempty"`
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Aliases   string     `json:"aliases,omitempty"`
+	Reachable string     `json:"reachable,omitempty"`
+	Signals   []DBusWord `json:"signals,omitempty"`
+}
+
+// Words are what says that the list is another.
+func (r *DBusRooms) Words() []DBusWord {
+	if r.Property == "" {
+		return r.Signals
+	}
+	return append([]DBusWord{{DBusPlace: r.DBusPlace, Property: r.Property}}, r.Signals...)
+}
+
+// MapService names the service that the rooms come from; "": they are those of the catalog. The loader lets in one.
+func (c *Catalog) MapService() string {
+	for name, s := range c.Services {
+		if s.Rooms != nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // DBusMap says how an operation is carried out by a service with an interface of its own.
