@@ -14,6 +14,7 @@ import (
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
 	"github.com/rs/zerolog"
 
 	"deviceagent/agent/clock"
@@ -26,8 +27,11 @@ import (
 	"deviceagent/testbed/bus"
 )
 
+// byMethod reads rooms of dictionaries.
+var byMethod = map[string]any{"method": "Rooms", "id": "id", "name": "name", "aliases": "also", "reachable": "open", "signals": []any{map[string]any{"signal": "Changed"}}}
+
 // mapCatalog is the default catalog with a map service.
-func mapCatalog(t *testing.T) *catalog.Catalog {
+func mapCatalog(t *testing.T, rooms map[string]any) *catalog.Catalog {
 	t.Helper()
 	files := fstest.MapFS{}
 	names, err := fs.Glob(defaults.Files, "*.json")
@@ -46,7 +50,7 @@ func mapCatalog(t *testing.T) *catalog.Catalog {
 		t.Fatal(err)
 	}
 	ops["services"] = map[string]any{"maps": map[string]any{"service": "com.example.Maps", "path": "/com/example/Maps", "interface": "com.example.Maps1",
-		"rooms": map[string]any{"method": "Rooms", "id": "id", "name": "name", "aliases": "also", "reachable": "open", "signals": []any{map[string]any{"signal": "Changed"}}}}}
+		"rooms": rooms}}
 	data, err := json.Marshal(ops)
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +143,7 @@ type mapRig struct {
 	plans int
 }
 
-func newMapRig(t *testing.T) *mapRig {
+func newMapRig(t *testing.T, rooms map[string]any) *mapRig {
 	t.Helper()
 	d, err := bus.Start()
 	if err != nil {
@@ -160,7 +164,7 @@ func newMapRig(t *testing.T) *mapRig {
 	cfg.Executor.Socket, cfg.Diag.ReadSocket, cfg.Diag.ControlSocket = filepath.Join(dir, "x.sock"), filepath.Join(dir, "r.sock"), filepath.Join(dir, "c.sock")
 	cfg.Firmware.Bus, cfg.Executor.Bus = "off", d.Address()
 	r := &mapRig{t: t, log: &lines{}}
-	r.o = Options{Config: cfg, Catalog: mapCatalog(t), Clock: clk, Log: zerolog.New(r.log)}
+	r.o = Options{Config: cfg, Catalog: mapCatalog(t, rooms), Clock: clk, Log: zerolog.New(r.log)}
 	return r
 }
 
@@ -244,7 +248,7 @@ func (r *mapRig) place(id core.WorkflowID) (place string) {
 // TestRoomsOfTheMapService: what the service tells is what plans may name, at once and after a start without it; what was accepted before
 // keeps its place.
 func TestRoomsOfTheMapService(t *testing.T) {
-	r := newMapRig(t)
+	r := newMapRig(t, byMethod)
 	r.start()
 	own := r.ids()
 	if ans := r.plan("다락방"); ans.Accepted || len(ans.Faults) != 1 || ans.Faults[0].Reason != catalog.ReasonUnknownLocation {
@@ -303,7 +307,7 @@ func TestRoomsOfTheMapService(t *testing.T) {
 
 // TestABadListOfRoomsIsRefusedAsAWhole: the last good one stays, and a line says all that is wrong.
 func TestABadListOfRoomsIsRefusedAsAWhole(t *testing.T) {
-	r := newMapRig(t)
+	r := newMapRig(t, byMethod)
 	r.start()
 	good := rowOf("attic", "attic", true)
 	m := startAtlas(t, r.o.Config.Executor.Bus, good)
@@ -347,6 +351,30 @@ func TestABadListOfRoomsIsRefusedAsAWhole(t *testing.T) {
 	}
 	m.change(rowOf("hall", "hall", true))
 	r.has("hall")
+}
+
+// pair is a struct (ss).
+type pair struct{ ID, Name string }
+
+// TestRoomsThatAreAProperty: structs, read when the service is there and again with each change.
+func TestRoomsThatAreAProperty(t *testing.T) {
+	r := newMapRig(t, map[string]any{"property": "List", "id": "0", "name": "1"})
+	r.start()
+	conn, err := godbus.Connect(r.o.Config.Executor.Bus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	props, err := prop.Export(conn, "/com/example/Maps", prop.Map{"com.example.Maps1": {"List": {Value: []pair{{"attic", "attic"}}, Emit: prop.EmitTrue}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.RequestName("com.example.Maps", 0); err != nil {
+		t.Fatal(err)
+	}
+	r.has("attic")
+	props.SetMust("com.example.Maps1", "List", []pair{{"den", "den"}, {"hall", "hall"}})
+	r.has("den", "hall")
 }
 
 func longNames() (out []string) {

@@ -61,6 +61,12 @@ func TestAPlanIsHeldToTheRoomsThatItWasAcceptedWith(t *testing.T) {
 	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
 	r.do(core.TaskEnded{Task: task, Outcome: core.OutcomeDone, Output: core.Values{"level": 40.0, "charging": false, "value": "다락방"}})
 	r.read("battery.level", 40.0)
+	for i := 0; i < 10 && len(r.dispatches()) < 2; i++ {
+		r.read("movement.is_moving", false)
+		r.read("movement.location", "study")
+		r.read("battery.level", 40.0)
+		r.pass(500)
+	}
 	r.want("step_1", "completed", "step_2", "dispatching")
 	if d := r.last(); d.Method != "setMoveTo" || d.Params["position"] != "attic" {
 		t.Errorf("dispatched %+v", d)
