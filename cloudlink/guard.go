@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,7 +35,8 @@ type guard struct {
 	ended  chan struct{}
 	once   sync.Once
 	mu     sync.Mutex
-	cause  *fault // why it ended, if not by the library's own Close
+	cause  *fault      // why it ended, if not by the library's own Close
+	reads  atomic.Bool // the library has begun to read
 }
 
 func newGuard(conn net.Conn) *guard {
@@ -47,6 +49,7 @@ var errEnded = errors.New("connection ended")
 
 // Read passes on what the peer sent, up to the first byte that would do harm.
 func (g *guard) Read(p []byte) (int, error) {
+	g.reads.Store(true)
 	n, err := g.in.Read(p)
 	if n > 0 {
 		if f := g.scan.feed(p[:n]); f != nil {
@@ -81,9 +84,21 @@ func (g *guard) Write(p []byte) (int, error) {
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = errEnded
+	} else if !g.reads.Load() {
+		err = g.lastWords(err)
 	}
 	g.fail(&fault{ReasonWrite, err})
 	return n, err
+}
+
+// lastWords is what the peer had said when the first write failed, if it says more than the write's own error: in TLS 1.3 a broker
+// that does not like our certificate says so after the handshake and closes, and our CONNECT may come upon that. Nobody reads yet.
+func (g *guard) lastWords(err error) error {
+	_ = g.Conn.SetReadDeadline(time.Now().Add(time.Second))
+	if _, said := g.Conn.Read(make([]byte, 1)); alerted(said) {
+		return said
+	}
+	return err
 }
 
 // SetDeadline bounds reading only: writes have a bound of their own, which the library would take away.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"math/big"
 	"net"
@@ -19,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -285,5 +287,35 @@ func TestF45_TheShippedAccessListParts(t *testing.T) {
 	delete(got, "to one")
 	if len(got) > 0 {
 		t.Fatalf("heard although nobody may: %v", got)
+	}
+}
+
+// resetConn is a connection that the peer closed after it had said why: nothing can be written, and its last words can be read.
+type resetConn struct {
+	net.Conn
+	words error
+}
+
+func (c resetConn) Write([]byte) (int, error)        { return 0, syscall.ECONNRESET }
+func (c resetConn) Read([]byte) (int, error)         { return 0, c.words }
+func (c resetConn) SetReadDeadline(time.Time) error  { return nil }
+func (c resetConn) SetWriteDeadline(time.Time) error { return nil }
+func (c resetConn) Close() error                     { return nil }
+
+// The broker may have closed before our first packet is written. What it had said is the reason, and not that the writing failed.
+func TestTheLastWordsOfABrokerAreTheReason(t *testing.T) {
+	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}
+	for _, tc := range []struct {
+		name  string
+		words error
+		want  error
+	}{
+		{"it said why", alert, alert},
+		{"it said nothing", io.EOF, syscall.ECONNRESET},
+	} {
+		g := newGuard(resetConn{words: tc.words})
+		if _, err := g.Write([]byte("CONNECT")); !errors.Is(err, tc.want) || !errors.Is(g.why(), tc.want) {
+			t.Errorf("%s: the reason is %v, want %v", tc.name, err, tc.want)
+		}
 	}
 }
