@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,7 +85,7 @@ func (g *guard) Write(p []byte) (int, error) {
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = errEnded
-	} else if !g.reads.Load() {
+	} else if !g.reads.Load() && !errors.Is(err, os.ErrDeadlineExceeded) { // who hangs says nothing either
 		err = g.lastWords(err)
 	}
 	g.fail(&fault{ReasonWrite, err})
