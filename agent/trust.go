@@ -27,6 +27,7 @@ type trust struct {
 	mu   sync.Mutex
 	seen stamp
 	keys kept[wire.Keys]
+	said string // the fault that was logged while there was no good key
 }
 
 // stamp tells one state of a file from another.
@@ -54,7 +55,8 @@ func (t *trust) now() wire.Keys {
 	}
 	read, err := readTrusted(t.path)
 	keys, err := t.keys.take(read, err, t.log)
-	if err != nil {
+	if err != nil && t.said != err.Error() { // changes are logged, not each message that comes meanwhile
+		t.said = err.Error()
 		t.log.Error().Err(err).Msg("no key is trusted")
 	}
 	return keys

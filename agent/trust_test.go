@@ -37,6 +37,9 @@ func TestKeysAreReplacedWhileTheAgentRuns(t *testing.T) {
 	if len(tr.now()) != 0 || !strings.Contains(log.String(), "no key is trusted") {
 		t.Fatalf("without a file nobody is believed, and the log says so: %s", &log)
 	}
+	if tr.now(); strings.Count(log.String(), "no key is trusted") != 1 {
+		t.Fatalf("each message that comes meanwhile is a line of the log: %s", &log)
+	}
 	old, next, third := publicPEM(t, 1), publicPEM(t, 2), publicPEM(t, 3)
 	otherPEM, _ := pems(t, "no Ed25519 key")
 	for _, step := range []struct {
