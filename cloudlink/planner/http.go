@@ -14,8 +14,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	stdlog "log"
 )
 
 // Bounds of HTTP.
@@ -117,17 +115,18 @@ func (s *Server) entry(r route) http.Handler {
 	})
 }
 
-// admit checks who asks. Without a token only this machine can connect; a page in its browser could too, so the Host must be this
-// machine (a foreign name that points here is not) and a change must be JSON, which a plain form cannot send.
+// admit checks who asks. TLS has checked a certificate before, where one is needed; a token is asked for all the same where there is
+// one. With neither only this machine can connect; a page in its browser could too, so the Host must be this machine (a foreign name
+// that points here is not) and a change must be JSON, which a plain form cannot send.
 func (s *Server) admit(r route, req *http.Request) *problem {
 	if s.opt.Token != "" {
 		if !r.open && !s.tokenOK(req) {
 			return &problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "a bearer token is needed",
 				Hint: "send Authorization: Bearer and the content of the token file"}
 		}
-	} else if !localHost(req.Host) {
+	} else if !s.opt.TLS.mutual() && !localHost(req.Host) {
 		return &problem{Status: http.StatusForbidden, Code: "foreign_host", Title: "this planner answers to this machine only",
-			Detail: req.Host, Hint: "use 127.0.0.1 or localhost, or start it with a token file"}
+			Detail: req.Host, Hint: "use 127.0.0.1 or localhost, or start it with a token file or certificates of clients"}
 	}
 	if req.Method == http.MethodPost {
 		if kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -157,12 +156,12 @@ func (s *Server) serveHTTP(ctx context.Context) error {
 	srv := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeLimit,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes, BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog: stdlog.New(io.Discard, "", 0), // its lines are about clients that went away
+		ErrorLog: (&refusals{log: s.opt.Log, now: s.opt.Now}).logger(),
 	}
 	srv.Protocols = new(http.Protocols)
 	srv.Protocols.SetHTTP1(true)
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(limitConns(s.opt.HTTP, httpConns)) }()
+	go func() { ended <- srv.Serve(s.secure(limitConns(s.opt.HTTP, httpConns))) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("cannot serve HTTP: %w", err)

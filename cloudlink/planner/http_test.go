@@ -226,6 +226,10 @@ func TestRefusesToStartOpen(t *testing.T) {
 	if _, err := New(opt); err != nil {
 		t.Errorf("New on 0.0.0.0 with a token: %v", err)
 	}
+	opt.Token, opt.TLS = "", TLSFiles{Cert: "c", Key: "k"} // TLS alone keeps nobody out
+	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "needs a token") {
+		t.Errorf("New on 0.0.0.0 with a certificate of its own only: %v", err)
+	}
 	if _, err := New(Options{}); err == nil || strings.Count(err.Error(), "is missing") != 5 {
 		t.Errorf("New without options: %v", err)
 	}

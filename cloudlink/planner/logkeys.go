@@ -11,4 +11,5 @@ const (
 	keyCount    = "count"
 	keyReason   = "reason_code"
 	keyWaitMS   = "wait_ms"
+	keyClient   = "client"
 )

@@ -54,8 +54,9 @@ type Options struct {
 
 	Store     Store
 	HTTP      net.Listener
-	Token     Secret // bearer token; required where HTTP listens beyond loopback
-	AllowJSON bool   // read JSON from devices as well; what is sent stays in Encoding
+	Token     Secret // bearer token; beyond loopback HTTP needs it, or TLS that asks clients for certificates, or both
+	TLS       TLSFiles
+	AllowJSON bool // read JSON from devices as well; what is sent stays in Encoding
 	Encoding  wire.Encoding
 	Signing   ed25519.PrivateKey // signs what is sent to devices; needs CBOR. Nil: nothing is signed
 	Log       zerolog.Logger
@@ -127,8 +128,11 @@ func (o *Options) complete() error {
 	if o.Signing != nil && o.Encoding != wire.CBOR {
 		errs = append(errs, fmt.Errorf("signing needs messages in CBOR, and they are to be %s", o.Encoding))
 	}
-	if o.HTTP != nil && o.Token == "" && !loopback(o.HTTP.Addr()) {
-		errs = append(errs, fmt.Errorf("listening on %s is open to others and needs a token", o.HTTP.Addr()))
+	if err := o.TLS.validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if o.HTTP != nil && o.Token == "" && !o.TLS.mutual() && !loopback(o.HTTP.Addr()) {
+		errs = append(errs, fmt.Errorf("listening on %s is open to others and needs a token or certificates of clients", o.HTTP.Addr()))
 	}
 	return errors.Join(errs...)
 }

@@ -43,6 +43,9 @@ type rig struct {
 	ticks  chan time.Time
 	wrap   func(Store) Store
 	token  Secret
+	tls    TLSFiles
+	via    *http.Transport // how the rig itself asks
+	log    zerolog.Logger
 	check  func(wire.Plan, []wire.Room) []wire.Fault
 
 	url    string
@@ -91,7 +94,7 @@ func startBroker(t *testing.T) (*broker.Server, string) {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	b, addr := startBroker(t)
-	r := &rig{t: t, mqtt: b, broker: addr, path: filepath.Join(t.TempDir(), "planner.db"), clock: &clock{}, ticks: make(chan time.Time)}
+	r := &rig{t: t, mqtt: b, broker: addr, path: filepath.Join(t.TempDir(), "planner.db"), clock: &clock{}, ticks: make(chan time.Time), log: zerolog.Nop(), via: http.DefaultTransport.(*http.Transport)}
 	r.clock.at.Store(time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC).UnixMilli())
 	t.Cleanup(func() {
 		if r.ended == nil {
@@ -116,7 +119,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	opt := Options{Planner: canned{}, Compile: compileCanned, Check: r.check, Store: st, HTTP: l, Token: r.token, Log: zerolog.Nop(),
+	opt := Options{Planner: canned{}, Compile: compileCanned, Check: r.check, Store: st, HTTP: l, Token: r.token, TLS: r.tls, Log: r.log,
 		Now: r.clock.now, Ticks: r.ticks, AllowJSON: true,
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", r.broker)
@@ -130,6 +133,9 @@ func (r *rig) start() {
 	}
 	r.server = s
 	r.url = "http://" + l.Addr().String()
+	if r.tls.on() {
+		r.url = "https://" + l.Addr().String()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel, r.ended = cancel, make(chan error, 1)
 	go func() { r.ended <- s.Run(ctx) }()
@@ -170,7 +176,7 @@ func (r *rig) ready() {
 	req := r.request("GET", "/v1/stream", "")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	resp, err := http.DefaultTransport.RoundTrip(req.WithContext(ctx))
+	resp, err := r.via.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -181,7 +187,7 @@ func (r *rig) ready() {
 			r.t.Fatalf("not ready: %v", lines.Err())
 		}
 	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	r.via.CloseIdleConnections()
 }
 
 // tick makes the server look at its clock. The next tick is taken only when this one is done.
@@ -216,7 +222,7 @@ type object = map[string]any
 func (r *rig) send(req *http.Request) (int, object) {
 	r.t.Helper()
 	req.Close = true
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := r.via.RoundTrip(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}

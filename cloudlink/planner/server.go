@@ -17,6 +17,8 @@ type Server struct {
 	link *link
 	hub  *hub
 
+	secured *secured // TLS of HTTP; nil: in clear
+
 	requests chan request
 	done     chan struct{} // closed when Run's loop has ended: nobody takes requests any more
 	ready    chan struct{} // closed at the first subscription
@@ -37,7 +39,7 @@ type request struct {
 	reply  chan error
 }
 
-// New checks the options. It opens nothing and starts nothing.
+// New checks the options, and reads the files of TLS. It opens nothing and starts nothing.
 func New(opt Options) (*Server, error) {
 	if err := opt.complete(); err != nil {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
@@ -47,6 +49,12 @@ func New(opt Options) (*Server, error) {
 		robots: map[string]*robot{}, receipts: map[string][]string{},
 	}
 	s.link = newLink(&s.opt)
+	if opt.TLS.on() {
+		s.secured = &secured{files: opt.TLS, now: s.opt.Now, log: opt.Log}
+		if _, err := s.secured.config(nil); err != nil {
+			return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
+		}
+	}
 	return s, nil
 }
 

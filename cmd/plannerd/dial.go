@@ -40,9 +40,14 @@ func dialer(broker string, id identity) (dialFunc, error) {
 				return &pair, err
 			}
 		}
-		d := &tls.Dialer{Config: conf}
 		addr := withPort(u, "8883")
-		return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }, nil
+		return func(ctx context.Context) (net.Conn, error) { // one connection at a time
+			if renewed, err := roots(id.ca); err == nil { // else the last good ones stand: the file may be half written
+				conf = conf.Clone()
+				conf.RootCAs = renewed
+			}
+			return (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", addr)
+		}, nil
 	}
 	return nil, fmt.Errorf("cannot use broker %q: unknown scheme %s", broker, u.Scheme)
 }

@@ -19,7 +19,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestCallsThatCannotWork(t *testing.T) {
 	dir := t.TempDir()
-	loose, empty := filepath.Join(dir, "loose"), filepath.Join(dir, "empty")
+	loose, empty, secret := filepath.Join(dir, "loose"), filepath.Join(dir, "empty"), filepath.Join(dir, "secret")
+	if err := os.WriteFile(secret, []byte("t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(loose, []byte("t"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -39,6 +42,11 @@ func TestCallsThatCannotWork(t *testing.T) {
 		{"password in the URL", []string{"--broker", "mqtt://u:p@h:1883"}, 2, "--broker-password-file"},
 		{"open broker", append(free, "--broker-listen", "0.0.0.0:0"), 1, "serves this machine only"},
 		{"open HTTP", append(free, "--listen", "0.0.0.0:0"), 1, "needs a token"},
+		{"open HTTP by TLS that asks nobody", append(free, "--listen", "0.0.0.0:0", "--http-cert", loose, "--http-key", secret), 1, "certificates of clients"},
+		{"TLS key that others can read", append(free, "--http-cert", loose, "--http-key", loose), 1, "chmod 600"},
+		{"certificate without key", append(free, "--http-cert", loose), 2, "--http-cert and --http-key belong together"},
+		{"authority without certificate", append(free, "--http-client-ca", loose), 2, "--http-client-ca needs"},
+		{"clients without authority", append(free, "--http-clients", "console"), 2, "--http-clients needs"},
 		{"no catalog", append(free, "--catalog", dir), 1, "cannot use catalog"},
 		{"no folder for the database", append(free, "--db", filepath.Join(dir, "no", "p.db")), 1, "planner database"},
 		{"token that others can read", append(free, "--token-file", loose), 1, "chmod 600"},

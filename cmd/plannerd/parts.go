@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -36,8 +37,11 @@ func parts(s settings) (planner.Options, error) {
 	if err != nil {
 		return planner.Options{}, err
 	}
+	if err := errors.Join(private(s.brokerKey), private(s.http.Key)); err != nil {
+		return planner.Options{}, err
+	}
 	return planner.Options{
-		Signing: key,
+		Signing: key, TLS: s.http,
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}, nil

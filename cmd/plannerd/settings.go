@@ -11,12 +11,15 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
+
+	"deviceagent/cloudlink/planner"
 )
 
 // settings are the flags.
 type settings struct {
 	listen       string
 	tokenFile    string
+	http         planner.TLSFiles
 	broker       string
 	brokerListen string
 	brokerUser   string
@@ -37,7 +40,11 @@ const embedded = "embedded"
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8088", "address of HTTP; port 0 takes a free one")
-	f.StringVar(&s.tokenFile, "token-file", "", "file with the bearer token; needed to listen beyond this machine")
+	f.StringVar(&s.tokenFile, "token-file", "", "file with the bearer token; beyond this machine it or --http-client-ca is needed")
+	f.StringVar(&s.http.Cert, "http-cert", "", "PEM file of the certificate of HTTP, with its chain: HTTP speaks TLS then; read for each connection")
+	f.StringVar(&s.http.Key, "http-key", "", "PEM file of its key")
+	f.StringVar(&s.http.ClientCA, "http-client-ca", "", "PEM file of the authority of HTTP clients: a client has to show a certificate of it")
+	f.StringSliceVar(&s.http.Clients, "http-clients", nil, "names in the certificates of the clients that may come in, by comma (default: all of that authority)")
 	f.StringVar(&s.broker, "broker", embedded, "embedded (a lab on this machine), mqtt://host:port or mqtts://host:port")
 	f.StringVar(&s.brokerListen, "broker-listen", "127.0.0.1:1883", "address of the embedded broker, on loopback; port 0 takes a free one")
 	f.StringVar(&s.brokerUser, "broker-user", "", "user name at the broker")
@@ -70,6 +77,15 @@ func (s *settings) validate() error {
 	if (s.brokerCert == "") != (s.brokerKey == "") {
 		errs = append(errs, errors.New("--broker-cert and --broker-key belong together"))
 	}
+	if (s.http.Cert == "") != (s.http.Key == "") {
+		errs = append(errs, errors.New("--http-cert and --http-key belong together"))
+	}
+	if s.http.ClientCA != "" && s.http.Cert == "" {
+		errs = append(errs, errors.New("--http-client-ca needs --http-cert and --http-key"))
+	}
+	if len(s.http.Clients) > 0 && s.http.ClientCA == "" {
+		errs = append(errs, errors.New("--http-clients needs --http-client-ca"))
+	}
 	if s.broker != embedded {
 		if _, err := dialer(s.broker, identity{}); err != nil {
 			errs = append(errs, fmt.Errorf("--broker: %w", err))
@@ -101,12 +117,8 @@ func secret(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", fmt.Errorf("cannot read secret: %w", err)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("cannot use secret %s: others may read it (mode %04o); chmod 600", file, info.Mode().Perm())
+	if err := private(file); err != nil {
+		return "", err
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -117,4 +129,19 @@ func secret(file string) (string, error) {
 		return "", fmt.Errorf("cannot use secret %s: it is empty", file)
 	}
 	return text, nil
+}
+
+// private says whether a file of a secret is there, for its owner alone. "" is no file.
+func private(file string) error {
+	if file == "" {
+		return nil
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("cannot read secret: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("cannot use secret %s: others may read it (mode %04o); chmod 600", file, info.Mode().Perm())
+	}
+	return nil
 }
