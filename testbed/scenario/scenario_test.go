@@ -23,12 +23,16 @@ func TestScenarios(t *testing.T) {
 	}
 	r := runner(t)
 	for _, s := range all {
-		t.Run(s.ID, func(t *testing.T) { holds(t, r, s) })
+		t.Run(s.ID, func(t *testing.T) {
+			if res := holds(t, r, s); !t.Failed() {
+				sameDispatches(t, s.ID, res.Seen.RobotLog())
+			}
+		})
 	}
 }
 
 // holds plays a scenario and flips all of it.
-func holds(t *testing.T, r *scenario.Runner, s *scenario.Scenario) {
+func holds(t *testing.T, r *scenario.Runner, s *scenario.Scenario) *scenario.Result {
 	t.Helper()
 	res := r.Run(t, s)
 	t.Log(res)
@@ -39,11 +43,12 @@ func holds(t *testing.T, r *scenario.Runner, s *scenario.Scenario) {
 		t.Error(m.In(s.Path))
 	}
 	if t.Failed() {
-		return
+		return res
 	}
 	for _, flip := range scenario.Mutate(s, res.Seen) {
 		if !flip.Caught {
 			t.Errorf("%s:%d: nobody noticed: %s", s.Path, flip.Line, flip.What)
 		}
 	}
+	return res
 }
