@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ type cloud struct {
 
 // startCloud runs the endpoint as the program plannerd joins it.
 func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dial func(context.Context) (net.Conn, error), newID func() string,
-	decide func(planner.Asked) (wire.Decision, bool), log zerolog.Logger) (*cloud, error) {
+	decide func(planner.Asked) (wire.Decision, bool), form Form, key ed25519.PrivateKey, log zerolog.Logger) (*cloud, error) {
 	st, err := planstore.Open(context.Background(), filepath.Join(dir, "planner.db"))
 	if err != nil {
 		return nil, err
@@ -43,6 +44,7 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 	server, err := planner.New(planner.Options{
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Dial: dial, Store: st, HTTP: front, NewID: newID, Decide: decide, Log: log,
+		AllowJSON: form.JSON, Encoding: form.encoding(), Signing: key,
 	})
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

@@ -25,15 +25,17 @@ import (
 
 // device is the robot's computer: it can lose its power, and starts again from what its disk holds.
 type device struct {
-	dir    string
-	cat    *catalog.Catalog
-	json   bool
-	broker func(context.Context) (net.Conn, error)
-	newID  func() string
-	log    zerolog.Logger
-	ferry  *bus.Ferry // to the bus of the robot's services; nil: there is none
-	net    wires      // to the broker: what "link down" tears
-	cut    *cutter    // cuts its power at a commit; nil: nobody does
+	dir     string
+	cat     *catalog.Catalog
+	json    bool
+	form    Form
+	trusted string // file of the keys that it trusts; "": none
+	broker  func(context.Context) (net.Conn, error)
+	newID   func() string
+	log     zerolog.Logger
+	ferry   *bus.Ferry // to the bus of the robot's services; nil: there is none
+	net     wires      // to the broker: what "link down" tears
+	cut     *cutter    // cuts its power at a commit; nil: nobody does
 
 	mu    sync.Mutex
 	door  *door // for executors; nil: nobody is at home
@@ -62,6 +64,8 @@ func (d *device) start(ctx context.Context) error {
 	}
 	cfg := config.Default()
 	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json
+	cfg.AllowJSON = cfg.AllowJSON || d.form.JSON
+	cfg.Broker.Encoding, cfg.RequireSigned, cfg.TrustedKeysFile = string(d.form.encoding()), d.form.Signed, d.trusted
 	cfg.Firmware.Bus = "off" // a real bus has no place in virtual time
 	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
 	if err := inService(ctx, cfg.StateDir); err != nil {

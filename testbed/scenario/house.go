@@ -2,10 +2,14 @@ package scenario
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing/synctest"
 	"time"
@@ -13,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/broker"
@@ -24,6 +29,8 @@ import (
 // house is everything that takes part in one scenario.
 type house struct {
 	cat      *catalog.Catalog
+	form     Form
+	keys     wire.Keys // of what the cloud signs
 	start    time.Time // of the scenario: the house is quiet
 	born     time.Time // of the robot
 	broker   *broker.Broker
@@ -56,10 +63,14 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	h.broker, h.log, h.gone = broker.New(), &robotLog{news: make(chan struct{}, 1)}, make(chan error, 1)
 	h.witness = h.broker.Subscribe("deviceagent/v1/#")
 	side := func(name string) zerolog.Logger { return log.With().Str("side", name).Logger() }
-	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, side("cloud")); err != nil {
+	key, trusted, err := h.signing(dir)
+	if err != nil {
 		return err
 	}
-	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
+	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, h.form, key, side("cloud")); err != nil {
+		return err
+	}
+	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, form: h.form, trusted: trusted, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
 	if err = h.device.start(context.Background()); err != nil {
 		return err
 	}
@@ -70,6 +81,22 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	h.rest()
 	h.start = time.Now()
 	return nil
+}
+
+// signing makes the key by which the cloud signs, always the same, and the file of keys that the device trusts.
+func (h *house) signing(dir string) (key ed25519.PrivateKey, trusted string, err error) {
+	if !h.form.Signed {
+		return nil, "", nil
+	}
+	key = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	public := key.Public().(ed25519.PublicKey)
+	h.keys = wire.NewKeys(public)
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return nil, "", err
+	}
+	trusted = filepath.Join(dir, "trusted.pem")
+	return key, trusted, os.WriteFile(trusted, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o644)
 }
 
 func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/bus"
 )
@@ -64,6 +65,20 @@ type Runner struct {
 	words   catalogfile.Planner
 	Narrate io.Writer      // what the robot does, for people; nil: nothing
 	Log     zerolog.Logger // of agent and planner
+	Form    Form           // of the messages
+}
+
+// Form is how messages are written, both ways. The zero value is CBOR without signatures.
+type Form struct {
+	JSON   bool
+	Signed bool // what goes down is signed, and the device takes nothing else
+}
+
+func (f Form) encoding() wire.Encoding {
+	if f.JSON {
+		return wire.JSON
+	}
+	return wire.CBOR
 }
 
 // NewRunner reads the catalog that the package installs, bound to the robot on the executor socket.
@@ -106,7 +121,7 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 }
 
 func (r *Runner) play(s *Scenario, dir string, ferry *bus.Ferry, cut *cutter) (seen *Observation, err error) {
-	h := &house{cat: r.cat, way: r.way, ferry: ferry, cut: cut}
+	h := &house{cat: r.cat, form: r.Form, way: r.way, ferry: ferry, cut: cut}
 	defer func() {
 		if cerr := h.close(); err == nil {
 			err = cerr

@@ -19,8 +19,37 @@ type Observation struct {
 	Methods map[string]bool // operations that the robot was asked for
 	Effects map[string]bool // effects that were observed
 	Virtual time.Duration
+	Packets []Packet
+	Events  map[string]int // that the robot told, by name
 
 	log []home.Entry // the robot's own
+}
+
+// Packet is one message as the outside subscriber got it.
+type Packet struct {
+	Up       bool
+	Type     wire.Type
+	Topic    string
+	Bytes    int    // of the payload
+	Workflow string // that it is about; receipts: of the first message that they name; "": none, as a hello
+	ID       string
+}
+
+// packets are the messages with their sizes. A receipt is about what the messages are about that it names.
+func packets(msgs []message) (out []Packet) {
+	about := map[string]string{}
+	for _, m := range msgs {
+		p := Packet{Up: m.up, Type: wire.Type(m.typ), Topic: m.topic, Bytes: m.bytes, Workflow: m.env.Corr.WorkflowID, ID: m.env.ID}
+		switch e := m.env; {
+		case e.Plan != nil:
+			p.Workflow = e.Plan.Workflow.CloudWorkflowID
+		case e.Receipt != nil && len(e.Receipt.Refs) > 0:
+			p.Workflow = about[e.Receipt.Refs[0]]
+		}
+		about[p.ID] = p.Workflow
+		out = append(out, p)
+	}
+	return out
 }
 
 // count is how many facts there are of a kind.
@@ -35,9 +64,11 @@ func (o *Observation) count(kind string) (n int) {
 
 // message is one publish as the outside subscriber read it.
 type message struct {
-	up  bool
-	typ string
-	env wire.Envelope
+	up    bool
+	typ   string
+	topic string
+	bytes int
+	env   wire.Envelope
 }
 
 func (h *house) messages() (out []message, wrong []Fact) {
@@ -47,8 +78,8 @@ func (h *house) messages() (out []message, wrong []Fact) {
 			wrong = append(wrong, Fact{"wrong", "publish on " + m.Topic})
 			continue
 		}
-		got := message{up: parts[3] == "up", typ: parts[4]}
-		opt := wire.Options{AllowJSON: true, Limits: wire.Limits{Steps: 1024}, Direction: wire.Direction(parts[3])}
+		got := message{up: parts[3] == "up", typ: parts[4], topic: m.Topic, bytes: len(m.Payload)}
+		opt := wire.Options{AllowJSON: true, Limits: wire.Limits{Steps: 1024}, Direction: wire.Direction(parts[3]), Keys: h.keys}
 		var err error
 		if got.env, err = wire.Decode(m.Payload, opt); err != nil && got.up {
 			wrong = append(wrong, Fact{"wrong", fmt.Sprintf("publish on %s: %v", m.Topic, err)})
@@ -62,7 +93,7 @@ func (h *house) messages() (out []message, wrong []Fact) {
 func (h *house) observe(s *Scenario) (*Observation, error) {
 	log := h.log.all()
 	msgs, wrong := h.messages()
-	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Virtual: time.Since(h.start), log: log}
+	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Events: map[string]int{}, Virtual: time.Since(h.start), log: log, Packets: packets(msgs)}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
 	var side []Line
 	if h.ferry != nil {
@@ -87,8 +118,11 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	add(wrong)
 	add(h.wrong(s, log, msgs, results))
 	for _, e := range log {
-		if e.Kind == home.KindInvoke {
+		switch e.Kind {
+		case home.KindInvoke:
 			o.Methods[e.Method] = true
+		case home.KindEvent:
+			o.Events[e.Event]++
 		}
 	}
 	for _, r := range results {
