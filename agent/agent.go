@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"deviceagent/agent/reset"
 	"deviceagent/bridge"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink"
@@ -37,6 +38,7 @@ type Agent struct {
 	begun   func() // no more time is needed for the start
 
 	modeChanged chan struct{} // for the link
+	resetAsked  chan struct{} // a factory reset is on the disk
 }
 
 // New opens the store and loads what was open. Nothing runs before [Agent.Run], which has to be called then: systemd is asked for time
@@ -52,12 +54,15 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	if err := os.MkdirAll(o.Config.StateDir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make state_dir: %w", err)
 	}
+	if asked, err := reset.Asked(o.Config.StateDir); asked || err != nil {
+		return nil, errors.Join(err, errors.New("cannot open the store: a factory reset has to be finished first"))
+	}
 	st, err := store.Open(ctx, storePath(o.Config), store.Options{MaxPages: int64(o.Config.Limits.StoreQuota) / 4096,
 		Device: o.Config.DeviceID, Machine: o.Machine})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store: %w", err)
 	}
-	a = &Agent{o: o, begun: begun, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1)}
+	a = &Agent{o: o, begun: begun, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1), resetAsked: make(chan struct{}, 1)}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
 	a.trust = &trust{path: o.Config.TrustedKeysFile, log: a.component("agent")}
@@ -134,6 +139,10 @@ func (a *Agent) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		a.o.Log.Info().AnErr("cause", context.Cause(ctx)).Msg("agent stops") // which signal: who looks for the end finds no error
 	}
+	if errors.Is(err, errReset) {
+		a.o.Log.Warn().Msg("agent ends for the factory reset")
+		err = nil
+	}
 	a.o.Notify("STOPPING=1\nSTATUS=" + ending(err))
 	for _, r := range slices.Backward(running) {
 		if !r.stop() {
@@ -190,7 +199,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	if a.link != nil {
 		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
 	}
-	return append(parts, part{"pruning", a.pruning}, part{"watchdog", a.watchdog}), nil
+	return append(parts, part{"pruning", a.pruning}, part{"reset", a.resetting}, part{"watchdog", a.watchdog}), nil
 }
 
 // bound says whether the catalog binds a method to a service: nobody else may register it.

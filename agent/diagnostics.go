@@ -88,6 +88,9 @@ func (a *Agent) warnings() (out []string) {
 	if a.o.Note != "" {
 		out = append(out, a.o.Note)
 	}
+	if text := a.endsSoon(); text != "" {
+		out = append(out, text)
+	}
 	out = append(out, strangers(a.o.Catalog)...)
 	if n := a.manager.KeptOut(); n > 0 {
 		out = append(out, strconv.Itoa(n)+" messages or events made the agent fail and are refused")

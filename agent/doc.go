@@ -81,7 +81,7 @@ func (c clockOf) NewTimer() taskmanager.Timer { return c.Clock.NewTimer() }
 
 // tlsOf reads the certificates of the settings for each new connection, so that a rotation needs no restart.
 func tlsOf(b config.Broker, log zerolog.Logger) cloudlink.TLSFunc {
-	return (&identity{ca: b.CAFile, cert: b.CertFile, key: b.KeyFile, now: tlsTime(), log: log}).config
+	return (&tlsFiles{ca: b.CAFile, cert: b.CertFile, key: b.KeyFile, now: tlsTime(), log: log}).config
 }
 
 // stopTime bounds the stop of one part. All of them fit into TimeoutStopSec of the unit, which a test counts.

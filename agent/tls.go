@@ -17,10 +17,10 @@ import (
 	"deviceagent/agent/config"
 )
 
-// identity is what the agent shows a broker and whom it believes. Its files are read for each connection, so that a renewed
+// tlsFiles are what the agent shows a broker and whom it believes. Its files are read for each connection, so that a renewed
 // certificate needs no restart. What cannot be used, such as a new certificate beside the old key, is not taken: the last good one
 // stands, and the log says so once for each cause.
-type identity struct {
+type tlsFiles struct {
 	ca, cert, key string // paths; "": the system's certificates, no certificate of one's own
 	now           func() time.Time
 	log           zerolog.Logger
@@ -53,7 +53,7 @@ func (k *kept[T]) take(v T, err error, log zerolog.Logger) (T, error) {
 }
 
 // config is the configuration of the next connection. The errors name the setting and the file.
-func (f *identity) config() (*tls.Config, error) {
+func (f *tlsFiles) config() (*tls.Config, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := &tls.Config{MinVersion: tls.VersionTLS12, Time: f.now}

@@ -81,8 +81,8 @@ func TestF13_OldOrNewNeverHalf(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	newIdentity := func() *identity {
-		return &identity{ca: filepath.Join(dir, "ca"), cert: filepath.Join(dir, "cert"), key: filepath.Join(dir, "key"), now: time.Now, log: zerolog.New(&log)}
+	newIdentity := func() *tlsFiles {
+		return &tlsFiles{ca: filepath.Join(dir, "ca"), cert: filepath.Join(dir, "cert"), key: filepath.Join(dir, "key"), now: time.Now, log: zerolog.New(&log)}
 	}
 	id := newIdentity()
 	shown := func() string {

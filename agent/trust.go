@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"sync"
@@ -12,11 +9,9 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"deviceagent/agent/identity"
 	"deviceagent/bridge/wire"
 )
-
-// maxTrusted is how many keys are believed at a time: one, and the one that replaces it.
-const maxTrusted = 2
 
 // trust are the keys whose signatures the agent believes. Their file is looked at for each message and read when it has changed, so that a key is
 // replaced without a restart. A file that cannot be used changes nothing: the last good keys stand, and the log says so.
@@ -70,21 +65,9 @@ func readTrusted(path string) (wire.Keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read trusted_keys_file: %w", err)
 	}
-	var keys []ed25519.PublicKey
-	for {
-		var b *pem.Block
-		if b, text = pem.Decode(text); b == nil {
-			break
-		}
-		parsed, err := x509.ParsePKIXPublicKey(b.Bytes)
-		key, ok := parsed.(ed25519.PublicKey)
-		if err != nil || !ok {
-			return nil, fmt.Errorf("cannot use trusted_keys_file %s: block %d (%s) is no Ed25519 public key", path, len(keys)+1, b.Type)
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 || len(keys) > maxTrusted {
-		return nil, fmt.Errorf("cannot use trusted_keys_file %s: it has %d keys, and has to have 1 or %d", path, len(keys), maxTrusted)
+	keys, err := identity.TrustedKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use trusted_keys_file %s: %w", path, err)
 	}
 	return wire.NewKeys(keys...), nil
 }

@@ -100,6 +100,9 @@ func (l *loader) leaf(path string, lines map[string]int, v leaf) {
 	case !ok:
 		l.fault(v.key, "", place, "there is no such setting")
 		return
+	case l.may != nil && !slices.Contains(l.may, v.key):
+		l.fault(v.key, shown(v.value), place, "is nothing that is provisioned: it belongs into /etc/deviceagent")
+		return
 	}
 	if err := k.set(&l.c, v.value); err != nil {
 		l.fault(k.Name, shown(v.value), place, err.Error())

@@ -29,9 +29,18 @@ type Sources struct {
 
 // File is one file of settings.
 type File struct {
-	Path string
-	Must bool // a missing file is a fault
+	Path  string
+	Must  bool // a missing file is a fault
+	Maker bool // the maker's, for all robots of one kind: what was provisioned for this robot lies over it
 }
+
+// Provisioned is the file of what `deviceagentctl provision` has set for this robot.
+func Provisioned(stateDir string) string {
+	return filepath.Join(stateDir, "identity", "current", "agent.toml")
+}
+
+// provisioned are the keys that may stand there. The agent's own user may write the file: it must not move its own walls with it.
+var provisioned = []string{"device_id", "trusted_keys_file", "require_signed", "broker.url", "broker.ca_file", "broker.cert_file", "broker.key_file"}
 
 const envPrefix = "DEVICEAGENT_"
 
@@ -42,7 +51,7 @@ var notSettings = []string{"DEVICEAGENT_SOCKET", "DEVICEAGENT_CONFIG"}
 // order of name, and what was set for this boot only.
 func DefaultFiles(root string) ([]File, error) {
 	at := func(path string) string { return filepath.Join(root, path) }
-	files := []File{{Path: at("/usr/lib/deviceagent/agent.toml")}, {Path: at("/etc/deviceagent/agent.toml")}}
+	files := []File{{Path: at("/usr/lib/deviceagent/agent.toml"), Maker: true}, {Path: at("/etc/deviceagent/agent.toml")}}
 	dir := at("/etc/deviceagent/conf.d")
 	entries, err := os.ReadDir(dir) // sorted by name
 	if err != nil && !os.IsNotExist(err) {
@@ -56,17 +65,10 @@ func DefaultFiles(root string) ([]File, error) {
 	return append(files, File{Path: at("/run/deviceagent/agent.toml")}), nil
 }
 
-// Load lays the sources over the defaults. The error is [Faults]; the settings are then not to be used.
+// Load lays the sources over the defaults: the maker's files, what was provisioned, other files, environment, flags. The error is [Faults];
+// the settings are then not to be used.
 func Load(src Sources) (Config, Origins, error) {
-	l := loader{c: Default(), origins: Origins{}}
-	for _, k := range keys {
-		l.origins[k.Name] = builtIn
-	}
-	for _, f := range src.Files {
-		l.file(f)
-	}
-	l.environment(src.Environ)
-	l.flags(src.Flags)
+	l := lay(src, Provisioned(StateDir(src)))
 	l.follow()
 	l.judge()
 	if len(l.faults) > 0 {
@@ -76,7 +78,39 @@ func Load(src Sources) (Config, Origins, error) {
 	return l.c, l.origins, nil
 }
 
+// StateDir is the state_dir of the sources, whatever else is wrong with them. What is provisioned lies in it, and cannot set it.
+func StateDir(src Sources) string { return lay(src, "").c.StateDir }
+
+// lay reads all sources; of which path the provisioned file is, "" for none.
+func lay(src Sources, path string) *loader {
+	l := &loader{c: Default(), origins: Origins{}}
+	for _, k := range keys {
+		l.origins[k.Name] = builtIn
+	}
+	owed := path != ""
+	for _, f := range src.Files {
+		if owed && !f.Maker {
+			l.provisioned(path)
+			owed = false
+		}
+		l.file(f)
+	}
+	if owed {
+		l.provisioned(path)
+	}
+	l.environment(src.Environ)
+	l.flags(src.Flags)
+	return l
+}
+
+func (l *loader) provisioned(path string) {
+	l.may = provisioned
+	l.file(File{Path: path})
+	l.may = nil
+}
+
 type loader struct {
+	may     []string // the keys that may stand in the file that is read; nil: all
 	c       Config
 	origins Origins
 	faults  Faults

@@ -22,6 +22,7 @@ type Agent interface {
 	Watch() (Feed, func())
 	// Status gives what the agent knows outside the state. It does not block.
 	Status() Facts
+	Device
 }
 
 // Feed is a running account of moves.

@@ -128,6 +128,9 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/resume":                `{"reason":"customer asked"}`,
 		"/v1/kill":                  `{"reason":"customer asked"}`,
 		"/v1/mode":                  `{"mode":"manual","reason":"brushes"}`,
+		"/v1/identity/renew":        `{}`,
+		"/v1/identity/certificate":  `{"certificate":"it answers"}`,
+		"/v1/factory-reset":         `{"device_id":"rb-7f21","reason":"sold"}`,
 	}
 	for _, rt := range diag.Routes() {
 		if rt.Path == "/v1/watch" {
@@ -191,6 +194,12 @@ func TestProblems(t *testing.T) {
 		{"plan is a list", r.control, "POST", "/v1/plans", `[]`, 422, "malformed", 2},
 		{"plan is too large", r.control, "POST", "/v1/plans", big, 413, "too_large", 2},
 		{"dry run of what", r.control, "POST", "/v1/plans?dry_run=perhaps", movePlan, 422, "bad_value", 2},
+		{"renew with a typo", r.control, "POST", "/v1/identity/renew", `{"new":true}`, 422, "malformed", 2},
+		{"no certificate", r.control, "POST", "/v1/identity/certificate", `{"certificate":"x"}{}`, 422, "malformed", 2},
+		{"a certificate that does not fit", r.control, "POST", "/v1/identity/certificate", `{"certificate":"x"}`, 422, "identity_invalid", 2},
+		{"a reader resets", r.read, "POST", "/v1/factory-reset", `{"device_id":"rb-7f21"}`, 403, "control_socket_only", 5},
+		{"a reset of another robot", r.control, "POST", "/v1/factory-reset", `{"device_id":"rb-0001"}`, 422, "bad_value", 2},
+		{"a reset of no robot", r.control, "POST", "/v1/factory-reset", `{}`, 422, "bad_value", 2},
 		{"other content", r.control, "POST", "/v1/plans", strings.Replace(movePlan, "20}", "30}", 1), 409, "same_revision_other_content", 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -201,6 +210,9 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%s, code %s exit %d, want %d %s %d\n%s", resp.Status, p.Code, p.Exit, tc.status, tc.code, tc.exit, data)
 			}
 		})
+	}
+	if got := r.a.Resets(); len(got) != 0 {
+		t.Errorf("reset: %q", got)
 	}
 	if n := len(r.a.Inboxes); n != 2 {
 		t.Errorf("%d messages reached the agent, want 2 (the cancel by prefix and the other content)", n)

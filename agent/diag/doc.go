@@ -7,6 +7,6 @@
 // Who calls is read from the kernel (SO_PEERCRED) once per connection; a peer that cannot be named is refused.
 //
 // It must not decide anything and must not change the state but through [Agent.Receive], the door that messages from the cloud
-// use too. It must not chmod sockets, know the store, the link or the executors, or send what a person should not read: secrets
+// use too; of the robot's identity it says what package identity says. It must not chmod sockets, know the store, the link or the executors, or send what a person should not read: secrets
 // never reach it. The API as a contract: openapi.json; a test holds every route to it.
 package diag

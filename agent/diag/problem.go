@@ -102,6 +102,14 @@ const (
 	CodeInterrupted    Code = "interrupted"         // command: Ctrl-C
 	CodeNotConfirmed   Code = "not_confirmed"       // command: the question was answered no
 	CodeRecordsMissing Code = "records_not_present" // command: the account has a hole where the answer would be
+	CodeBadIdentity    Code = "identity_invalid"
+	CodeHasIdentity    Code = "identity_exists"
+	CodeNoIdentity     Code = "identity_missing"
+	CodeAsked          Code = "certificate_awaited"
+	CodeNotAsked       Code = "certificate_not_asked_for"
+	CodeInUse          Code = "in_use"
+	CodeFiles          Code = "files_not_changed"
+	CodeNotOwner       Code = "not_the_owner" // command: the files are those of another user
 )
 
 // CodeInfo is what the table says of one code.
@@ -143,6 +151,14 @@ var Codes = []CodeInfo{
 	{CodeInterrupted, 0, ExitInterrupt, "interrupted"},
 	{CodeNotConfirmed, 0, ExitRefused, "not confirmed; nothing was changed"},
 	{CodeRecordsMissing, 0, ExitUnknown, "the records that would tell are missing"},
+	{CodeBadIdentity, 422, ExitUsage, "the identity cannot be like this; nothing was changed"},
+	{CodeHasIdentity, 409, ExitRefused, "the device has an identity; nothing was changed"},
+	{CodeNoIdentity, 409, ExitRefused, "the device has no identity"},
+	{CodeAsked, 409, ExitRefused, "another identity waits for its certificate; nothing was changed"},
+	{CodeNotAsked, 409, ExitRefused, "no certificate is awaited; nothing was changed"},
+	{CodeInUse, 409, ExitRefused, "another process works on the same files"},
+	{CodeFiles, 500, ExitError, "the files of the device cannot be read or written"},
+	{CodeNotOwner, 0, ExitPermission, "only root and the agent's own user may do this"},
 }
 
 // NewProblem makes the problem of one of this package's codes.

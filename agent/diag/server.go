@@ -139,6 +139,10 @@ var routes = []route{
 	{method: "POST", path: "/v1/pause", control: true, answer: wishAll("pause")},
 	{method: "POST", path: "/v1/resume", control: true, answer: wishAll("resume")},
 	{method: "POST", path: "/v1/mode", control: true, answer: (*server).mode},
+	{method: "GET", path: "/v1/identity", answer: (*server).identity},
+	{method: "POST", path: "/v1/identity/renew", control: true, answer: (*server).renew},
+	{method: "POST", path: "/v1/identity/certificate", control: true, answer: (*server).certify},
+	{method: "POST", path: "/v1/factory-reset", control: true, answer: (*server).factoryReset},
 }
 
 func (s *server) handler(control bool) http.Handler {

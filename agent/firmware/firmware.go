@@ -33,6 +33,8 @@ type Agent interface {
 	Watch() (Feed, func())
 	// Facts gives what the agent knows outside the state. It does not block.
 	Facts() Facts
+	// FactoryReset makes the wish durable. Then the body is stopped and the agent ends; its next start wipes.
+	FactoryReset(by, why string) error
 }
 
 // Feed is a running account. It waits for nobody.

@@ -40,7 +40,7 @@ func (e exported) methods() map[string]any {
 	return map[string]any{
 		"Status": e.Status, "Submit": e.Submit, "Cancel": e.Cancel, "Answer": e.Answer, "Hold": e.Hold, "Release": e.Release,
 		"ReportEvent": e.ReportEvent, "MayRestart": e.MayRestart, "PrepareRestart": e.PrepareRestart, "CallOffRestart": e.CallOffRestart,
-		"Busy": e.Busy, "Done": e.Done,
+		"Busy": e.Busy, "Done": e.Done, "FactoryReset": e.FactoryReset,
 	}
 }
 

@@ -104,6 +104,7 @@ var calls = []struct {
 	{"announce a restart", control, []string{Interface + ".PrepareRestart", "string:test", "uint32:1"}},
 	{"call a restart off", control, []string{Interface + ".CallOffRestart"}},
 	{"done", control, []string{Interface + ".Done", "string:x"}},
+	{"reset of another robot", control, []string{Interface + ".FactoryReset", "string:x", "string:test"}},
 }
 
 // Two walls keep out who is in neither group: the bus by the installed policy, and the agent itself where the policy lets everybody in.
@@ -144,7 +145,7 @@ func TestEveryMethodAsksWhoCalls(t *testing.T) {
 	g := r.join()
 	in := map[string][]any{"Status": nil, "Submit": args(movePlan), "Cancel": args("all", "", "test"), "Hold": args("pui", "test"), "Release": args("pui"),
 		"Answer": args("q", "cancel"), "ReportEvent": args("pui.paused", map[string]godbus.Variant{}), "MayRestart": nil, "Busy": args("test", uint32(1)), "Done": args("x"),
-		"PrepareRestart": args("test", uint32(1)), "CallOffRestart": nil}
+		"PrepareRestart": args("test", uint32(1)), "CallOffRestart": nil, "FactoryReset": args("rb-7f21", "test")}
 	typ := reflect.TypeFor[exported]()
 	for i := range typ.NumMethod() {
 		name := typ.Method(i).Name
@@ -160,7 +161,7 @@ func TestEveryMethodAsksWhoCalls(t *testing.T) {
 			t.Errorf("%s answers %q", method, fail)
 		}
 	}
-	if n := len(r.home.messages()) + len(r.home.events()); n != 0 {
+	if n := len(r.home.messages()) + len(r.home.events()) + len(r.home.Resets()); n != 0 {
 		t.Errorf("%d messages and events went in all the same", n)
 	}
 	if n := strings.Count(r.log.String(), "call on the bus refused"); n < 5 || n > 10 {

@@ -42,6 +42,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 		{"cancel wf_9c20 --all --reason x", 2}, {"cancel --all --reason x", 0}, {"submit /nope/at/all", 2}, {"submit PLAN --dry-run", 0}, {"submit PLAN --dry-run --wait", 2}, {"submit PLAN", 0}, {"submit BAD", 2},
 		{"help exit-codes", 0}, {"help states", 0}, {"help reasons", 0}, {"help reasons stale", 0}, {"help reasons x", 4}, {"help output", 0}, {"nope", 2}, {"status extra", 2}, {"show", 2}, {"ps --nope", 2},
 		{"catalog check", 0}, {"catalog check /nope", 2}, {"catalog", 2}, {"catalog add /nope /nope", 2}, {"status --wait", 0}, {"executors --wait home", 0}, {"executors --wait nobody", 4}, {"mode", 0}, {"mode manual", 2}, {"mode manual --reason x", 0}, {"mode nonsense --reason x", 2}, {"mode manual service --reason x", 2},
+		{"provision --show --state-dir /nope", 7}, {"provision --show --renew", 2}, {"provision --renew --state-dir /nope", 1}, {"factory-reset", 7}, {"factory-reset --yes --state-dir /nope", 1},
 		{"status --timeout -1s", 2}, {"status --color x", 2}, {"status --lang x", 2},
 	} {
 		t.Run(tc.args, func(t *testing.T) {

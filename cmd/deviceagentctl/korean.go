@@ -36,6 +36,14 @@ var koreanCodes = map[diag.Code]string{
 	diag.CodeInterrupted:    "중단되었습니다",
 	diag.CodeNotConfirmed:   "확인하지 않아 아무것도 바꾸지 않았습니다",
 	diag.CodeRecordsMissing: "그것을 알려 줄 기록이 없습니다",
+	diag.CodeBadIdentity:    "신원을 그렇게 만들 수 없습니다. 아무것도 바뀌지 않았습니다",
+	diag.CodeHasIdentity:    "이미 신원이 있습니다. 아무것도 바뀌지 않았습니다",
+	diag.CodeNoIdentity:     "이 기기에는 신원이 없습니다",
+	diag.CodeAsked:          "다른 신원이 인증서를 기다리고 있습니다. 아무것도 바뀌지 않았습니다",
+	diag.CodeNotAsked:       "기다리는 인증서가 없습니다. 아무것도 바뀌지 않았습니다",
+	diag.CodeInUse:          "다른 프로세스가 같은 파일을 쓰고 있습니다",
+	diag.CodeFiles:          "기기의 파일을 읽거나 쓸 수 없습니다",
+	diag.CodeNotOwner:       "root와 에이전트의 사용자만 할 수 있습니다",
 }
 
 // koreanReasons are the texts of the core's reason codes in Korean. A test holds both tables complete.

@@ -2,7 +2,8 @@
 //
 // It promises that text is rendered from the same document that -o json prints, so that JSON never knows less; that stdout carries
 // data only; that an exit code means one thing (the table in package diag); and that what is not known is a word and never 0. It
-// must not decide anything about the robot, keep anything between two calls, or touch the agent's files.
+// must not decide anything about the robot, keep anything between two calls, or touch the agent's files, but for what an agent that does
+// not run cannot do itself: get its identity, and be reset.
 package main
 
 import (
@@ -137,7 +138,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.statusCmd(), a.psCmd(), a.schedulesCmd(), a.showCmd(), a.whyCmd(), a.watchCmd(), a.waitCmd(), a.submitCmd(), a.wishCmd("pause", "Hold a plan, one of its steps, or everything (--all); says that it is accepted, not that it is paused"),
 		a.wishCmd("resume", "Release a hold; work goes on when nobody else holds it"), a.wishCmd("cancel", "Stop a plan, one of its steps, or everything (--all)"),
 		a.wishCmd("kill", "Cancel without waiting for the clean-up: what may still move is named by status"), a.modeCmd(), a.contextCmd(), a.executorsCmd(),
-		a.catalogCmd(), a.configCmd(), a.versionCmd())
+		a.catalogCmd(), a.configCmd(), a.provisionCmd(), a.factoryResetCmd(), a.versionCmd())
 	root.SetHelpCommand(a.helpCmd(root))
 	root.InitDefaultCompletionCmd("completion")
 	a.completions(root)

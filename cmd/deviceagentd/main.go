@@ -23,6 +23,8 @@ import (
 	"deviceagent/agent"
 	"deviceagent/agent/clock"
 	"deviceagent/agent/config"
+	"deviceagent/agent/durable"
+	"deviceagent/agent/reset"
 	"deviceagent/agent/systemd"
 	"deviceagent/bridge/catalogfile"
 	defaults "deviceagent/packaging/catalog"
@@ -74,6 +76,18 @@ func run() int {
 		fmt.Printf("settings and catalog are good: device %s, catalog %.12s\n", cfg.DeviceID, cat.Etag)
 		return exitOK
 	}
+	release, wiped, err := enterState(cfg.StateDir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		_ = sd.Tell(systemd.Status(err.Error())) // it was printed
+		return exitError
+	}
+	defer release()
+	if wiped != nil { // the settings of before named what is gone
+		if cfg, origins, err = settings(opt); err != nil {
+			return refuse(sd, err)
+		}
+	}
 	cat, note, err := agent.Catalog(cfg.CatalogDir, cfg.StateDir, defaults.Files)
 	if err != nil {
 		return refuse(sd, err)
@@ -82,7 +96,22 @@ func run() int {
 	if err != nil {
 		return refuse(sd, err)
 	}
-	return serve(sd, doors, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Note: note})
+	return serve(sd, doors, wiped, agent.Options{Config: cfg, Origins: origins, Catalog: cat, Note: note})
+}
+
+// enterState holds state_dir for this process, so that no other opens its store, and finishes a factory reset that was asked for. release
+// gives it back.
+func enterState(dir string) (release func(), wiped *reset.Report, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("cannot make state_dir: %w", err)
+	}
+	if release, err = durable.Hold(dir); err != nil {
+		return nil, nil, err
+	}
+	if wiped, err = reset.Finish(dir); err != nil {
+		release()
+	}
+	return release, wiped, err
 }
 
 // refuse prints every fault, one a line, and tells systemd the first: `systemctl status` shows that line, wherever the log has gone to.
@@ -189,9 +218,13 @@ func readCatalog(dir string) (*catalog.Catalog, error) {
 	return cat, err
 }
 
-func serve(sd *systemd.Service, doors systemd.Doors, o agent.Options) int {
+func serve(sd *systemd.Service, doors systemd.Doors, wiped *reset.Report, o agent.Options) int {
 	log, flush := logger(o.Config.Log.Level, sd.Journal)
 	defer flush()
+	if wiped != nil {
+		log.Warn().Str("by", wiped.Wish.By).Str("reason", wiped.Wish.Why).Str("asked_at", wiped.Wish.At).Strs("removed", wiped.Removed).Strs("left", wiped.Left).
+			Msg("factory reset done; a new store begins")
+	}
 	if o.Note != "" {
 		log.Error().Str("note", o.Note).Msg("catalog not as it should be")
 	}

@@ -33,6 +33,7 @@ type Agent struct {
 	Fail    error         // what Receive and Inspect answer, if set
 	Block   chan struct{} // Inspect waits for it, if set
 	Inboxes [][]byte      // messages that Receive took
+	resets  []string
 }
 
 // Started is the wall clock of a new Agent: 2026-11-30 14:00:00 +09:00.
