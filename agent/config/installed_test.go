@@ -100,7 +100,7 @@ func manual() string {
 	p := roff.New("agent.toml", 5, "settings of deviceagentd")
 	p.Section("Description")
 	p.Text("`deviceagentd`(8) reads its settings once, at the start. Later sources win over earlier ones, value by value:")
-	for i, source := range []string{"built in", "`/usr/lib/deviceagent/agent.toml` (the vendor's)", "`/etc/deviceagent/agent.toml` (yours; upgrades keep it)",
+	for i, source := range []string{"built in", "`/usr/lib/deviceagent/agent.toml` (the vendor's)", "what `deviceagentctl provision` has set, in `state_dir`", "`/etc/deviceagent/agent.toml` (yours; upgrades keep it)",
 		"`/etc/deviceagent/conf.d/*.toml`, in order of name", "`/run/deviceagent/agent.toml` (until the next reboot)", "environment variables `DEVICEAGENT_`…",
 		"flags `--set` KEY=VALUE"} {
 		p.Item(fmt.Sprintf("%d.", i+1), source)

@@ -63,7 +63,7 @@ func TestWhatWasProvisionedIsALayer(t *testing.T) {
 
 // The agent may write the file itself; its own limits and doors are no matter of it.
 func TestOnlyTheIdentityIsProvisioned(t *testing.T) {
-	for _, text := range []string{"state_dir = \"/other\"", "allow_json = true", "[diag]\ncontrol_socket = \"/tmp/x\""} {
+	for _, text := range []string{"state_dir = \"/other\"", "allow_json = true", "[diag]\ncontrol_socket = \"/run/x\""} {
 		dir := provision(t, "device_id = \"rb-1\"\n"+text+"\n")
 		if _, _, err := Load(Sources{Flags: map[string]string{"state_dir": dir}}); err == nil || !strings.Contains(err.Error(), "nothing that is provisioned") {
 			t.Errorf("%s: %v", text, err)

@@ -39,11 +39,12 @@ The agent reads its settings once, at the start. Later sources win over earlier 
 
 1. built in
 2. ` + "`/usr/lib/deviceagent/agent.toml`" + ` (the vendor's)
-3. ` + "`/etc/deviceagent/agent.toml`" + ` (yours)
-4. ` + "`/etc/deviceagent/conf.d/*.toml`" + `, in order of name
-5. ` + "`/run/deviceagent/agent.toml`" + ` (until the next reboot)
-6. environment variables ` + "`DEVICEAGENT_…`" + `
-7. flags ` + "`--…`" + `
+3. what ` + "`deviceagentctl provision`" + ` has set for this robot, in ` + "`state_dir`" + `: name, broker, keys ([provisioning.md](provisioning.md))
+4. ` + "`/etc/deviceagent/agent.toml`" + ` (yours)
+5. ` + "`/etc/deviceagent/conf.d/*.toml`" + `, in order of name
+6. ` + "`/run/deviceagent/agent.toml`" + ` (until the next reboot)
+7. environment variables ` + "`DEVICEAGENT_…`" + `
+8. flags ` + "`--…`" + `
 
 ` + "`deviceagentctl config show`" + ` prints what is in force and where each value came from. A typo, a wrong type or a value out of range stops the start: every
 fault is printed with file and line, key and value, and the exit status is 2. Files are TOML; durations (` + "`\"45s\"`, `\"1m30s\"`" + `) and sizes (` + "`\"256KiB\"`, `\"64MiB\"`" + `) are

@@ -26,7 +26,7 @@ func (a *app) factoryResetCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask (needed where nobody can be asked)")
 	f.StringVar(&reason, "reason", "", "why; it goes into the log")
-	f.StringVar(&dir, "state-dir", "", "the agent's state_dir (default: that of the agent that runs, else of its settings)")
+	f.StringVar(&dir, "state-dir", a.env("DEVICEAGENT_STATE_DIR"), stateDirUsage)
 	return cmd
 }
 

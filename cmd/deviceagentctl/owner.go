@@ -21,6 +21,8 @@ var installedRoot = "/"
 // agentUser is the service's own. Source: packaging/sysusers.d/deviceagent.conf.
 const agentUser = "deviceagent"
 
+const stateDirUsage = "the agent's state_dir (DEVICEAGENT_STATE_DIR; default: that of the agent that runs, else of its settings)"
+
 // stateDir is that of the flag, else of the agent that runs, else of the installed settings.
 func (a *app) stateDir(ctx context.Context, flag string) string {
 	if flag != "" {

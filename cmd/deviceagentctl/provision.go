@@ -44,7 +44,7 @@ func (a *app) provisionCmd() *cobra.Command {
 	f.StringVar(&p.out, "out", "", "write the request there and not to standard output")
 	f.BoolVar(&p.force, "force", false, "begin another identity in place of the one in force or the one that waits")
 	f.BoolVar(&p.show, "show", false, "what is in force, and what waits; changes nothing")
-	f.StringVar(&p.dir, "state-dir", "", "the agent's state_dir (default: that of the agent that runs, else of its settings)")
+	f.StringVar(&p.dir, "state-dir", a.env("DEVICEAGENT_STATE_DIR"), stateDirUsage)
 	return cmd
 }
 

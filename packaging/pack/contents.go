@@ -80,6 +80,7 @@ var agentProduct = product{
 		{from: "@$ARCH/deviceagent/sbom.cdx.json", to: "/usr/share/doc/deviceagent/sbom.cdx.json", what: "bill of materials (CycloneDX 1.5), read out of the programs"},
 		{from: "@doc/changelog.gz", to: "/usr/share/doc/deviceagent/changelog.gz", what: "what changed"},
 		{from: "docs/operations.md", to: "/usr/share/doc/deviceagent/operations.md", what: "the pages for those who install, operate and integrate"},
+		{from: "docs/provisioning.md", to: "/usr/share/doc/deviceagent/provisioning.md"},
 		{from: "docs/packages.md", to: "/usr/share/doc/deviceagent/packages.md"},
 		{from: "docs/settings.md", to: "/usr/share/doc/deviceagent/settings.md"},
 		{from: "docs/cli.md", to: "/usr/share/doc/deviceagent/cli.md"},
