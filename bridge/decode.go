@@ -25,6 +25,10 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 	if e.DeviceID != c.o.DeviceID {
 		return refusal(h, core.ReasonWrongDevice, []core.Fault{{Path: "device_id", Reason: core.ReasonWrongDevice, Message: "this device is " + c.o.DeviceID}})
 	}
+	if c.o.Signed && !local && e.StoreEpoch == "" && !halts(e) {
+		return refusal(h, core.ReasonWrongEpoch, []core.Fault{{Path: "store_epoch", Reason: core.ReasonWrongEpoch,
+			Message: "where signatures are required a message has to name the store that it is for: without that it could be played again to another one"}})
+	}
 	switch e.Type {
 	case wire.TypePlan:
 		return c.plan(h, e.Plan)
@@ -42,6 +46,11 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 			Output: b.Output.Map(), Reason: core.Reason(b.ReasonCode)}
 	}
 	return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "this agent takes no " + string(e.Type) + " here"}})
+}
+
+// halts says whether a message only stops or holds. Such a one is taken for any store.
+func halts(e wire.Envelope) bool {
+	return e.Control != nil && (e.Control.Verb == "cancel" || e.Control.Verb == "kill" || e.Control.Verb == "pause")
 }
 
 // madeAt is the moment that a UUIDv7 carries, Unix ms: its first 48 bits. The schema has checked the form.

@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"crypto/ed25519"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,6 +121,51 @@ func TestLocalMessagesNeedNoSignature(t *testing.T) {
 	signed := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), Signed: true, NewID: func() string { return "" }})
 	if ev, ok := signed.Decode(message("plan", planBody("", air)), true).(core.Refused); ok {
 		t.Fatalf("refused: %+v", ev.Answer)
+	}
+}
+
+// F32: where signatures are required, the signed bytes have to say for which store they are. Without that, a message that somebody kept
+// would be good again after the loss of the store. What only stops or holds is taken for any store.
+func TestF32_ASignedMessageNamesTheStoreThatItIsFor(t *testing.T) {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	keys := wire.NewKeys(key.Public().(ed25519.PublicKey))
+	codec := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), AllowJSON: true, Signed: true, Keys: func() wire.Keys { return keys },
+		NewID: func() string { return "" }})
+	control := func(verb string) string { return `{"verb":"` + verb + `","scope":"all","requested_by":"user"}` }
+	for _, tc := range []struct {
+		name, kind, body string
+		halts            bool
+	}{
+		{"plan", "plan", planBody("", air), false},
+		{"decision", "decision", `{"escalation_id":"e-1","action":"retry_local","plan_revision":0}`, false},
+		{"outcome of a cloud step", "step_result", `{"cloud_step_id":"s","task_id":"t","status":"completed"}`, false},
+		{"resume", "control", control("resume"), false},
+		{"cancel", "control", control("cancel"), true},
+		{"kill", "control", control("kill"), true},
+		{"pause", "control", control("pause"), true},
+	} {
+		for _, epoch := range []string{"", "e-1"} {
+			e, err := wire.Decode(message(tc.kind, tc.body), wire.Options{AllowJSON: true})
+			if err != nil {
+				t.Fatalf("%s: %v", tc.name, err)
+			}
+			e.StoreEpoch = epoch
+			plain, err := wire.Encode(e, wire.CBOR)
+			if err != nil {
+				t.Fatal(err)
+			}
+			signed, err := wire.Sign(plain, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused, is := codec.Decode(signed, false).(core.Refused)
+			if taken := epoch != "" || tc.halts; is == taken || is && refused.Answer.Reason != core.ReasonWrongEpoch {
+				t.Errorf("%s for the store %q became %+v", tc.name, epoch, refused.Answer)
+			}
+			if refused, is := codec.Decode(plain, true).(core.Refused); is {
+				t.Errorf("%s, handed in on the robot, is refused: %+v", tc.name, refused.Answer)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,10 +66,7 @@ func judge(d store.Device, st wire.Status, epoch string, seen bool) standing {
 // takeStatus applies presence and answers a hello with its nonce, our time, and the workflows that a new store has lost.
 func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 	st := *env.Status
-	epoch := st.StoreEpoch
-	if epoch == "" {
-		epoch = env.StoreEpoch
-	}
+	epoch := cmp.Or(st.StoreEpoch, env.StoreEpoch)
 	d, err := tx.Device(env.DeviceID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("cannot read device %s: %w", env.DeviceID, err)
@@ -97,7 +95,7 @@ func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error
 	if err != nil {
 		return err
 	}
-	a.to = append(a.to, d.ID)
+	a.to = append(a.to, storeOf{d.ID, epoch})
 	a.receipts = append(a.receipts, wire.Receipt{Refs: []string{env.ID}, Nonce: st.Nonce, Close: lost})
 	return nil
 }
@@ -108,7 +106,7 @@ func (s *Server) answerStale(env wire.Envelope, a *aftermath) {
 	st := env.Status
 	s.opt.Log.Info().Str(keyDevice, env.DeviceID).Str("conn_no", st.ConnNo).Bool("online", st.Online).Msg("stale status ignored")
 	if st.Online && st.Nonce != "" {
-		a.to = append(a.to, env.DeviceID)
+		a.to = append(a.to, storeOf{env.DeviceID, cmp.Or(st.StoreEpoch, env.StoreEpoch)})
 		a.receipts = append(a.receipts, wire.Receipt{Refs: []string{env.ID}, Nonce: st.Nonce})
 	}
 }

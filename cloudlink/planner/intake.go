@@ -17,8 +17,8 @@ import (
 // aftermath is what follows from a batch once it is on disk.
 type aftermath struct {
 	receipts []wire.Receipt // answers to hellos; Refs of the rest are in refs
-	to       []string       // device of each
-	refs     map[string][]string
+	to       []storeOf      // of each
+	refs     map[storeOf][]string
 	touched  map[string]bool // device → all that is open is to be sent again
 	events   []event
 }
@@ -32,7 +32,7 @@ func (a *aftermath) touch(device string, resend bool) {
 func (s *Server) intake(ctx context.Context, batch []upMessage) error {
 	var a aftermath
 	err := s.opt.Store.Update(ctx, func(tx *store.Tx) error {
-		a = aftermath{refs: map[string][]string{}, touched: map[string]bool{}}
+		a = aftermath{refs: map[storeOf][]string{}, touched: map[string]bool{}}
 		for _, m := range batch {
 			if err := s.take(tx, m, &a); err != nil {
 				return err
@@ -46,8 +46,8 @@ func (s *Server) intake(ctx context.Context, batch []upMessage) error {
 	for _, m := range batch {
 		s.link.ack(m)
 	}
-	for device, refs := range a.refs {
-		s.receipts[device] = append(s.receipts[device], refs...)
+	for to, refs := range a.refs {
+		s.receipts[to] = append(s.receipts[to], refs...)
 	}
 	for i, r := range a.receipts {
 		s.sendReceipt(a.to[i], r)
@@ -105,7 +105,8 @@ func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
 	if env.Type == wire.TypeStatus {
 		return s.takeStatus(tx, env, a)
 	}
-	a.refs[device] = append(a.refs[device], env.ID)
+	to := storeOf{device, env.StoreEpoch}
+	a.refs[to] = append(a.refs[to], env.ID)
 	if !fresh {
 		return nil
 	}
@@ -221,7 +222,8 @@ func (s *Server) quarantine(tx *store.Tx, device, kind string, m upMessage, caus
 		}
 	}
 	if id != "" {
-		a.refs[device] = append(a.refs[device], id)
+		to := storeOf{device: device} // of which store cannot be read either
+		a.refs[to] = append(a.refs[to], id)
 		id = "unreadable:" + id // a good message with this id must still find its place free
 	} else {
 		sum := sha256.Sum256(m.payload)

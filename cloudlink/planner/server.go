@@ -27,7 +27,7 @@ type Server struct {
 
 	// Run's goroutine only.
 	robots   map[string]*robot
-	receipts map[string][]string // device → ids stored and not receipted yet
+	receipts map[storeOf][]string // ids stored and not receipted yet
 	pruned   time.Time
 	wg       sync.WaitGroup
 }
@@ -46,7 +46,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}), ready: make(chan struct{}),
-		robots: map[string]*robot{}, receipts: map[string][]string{},
+		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link = newLink(&s.opt)
 	if opt.TLS.on() {

@@ -108,7 +108,7 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonAfterCancel
 	case modeOf(w.dev.Holds).closed() && !p.stopsOnly():
 		return ReasonNotAutomatic
-	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
+	case w.otherStore(ev.Head):
 		return ReasonWrongEpoch
 	case ev.SentMS != 0 && ev.SentMS <= w.dev.CancelAllMS:
 		return ReasonCancelledBefore
@@ -125,6 +125,13 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 	}
 	return ReasonNone
 }
+
+// otherStore: it was meant for a store that this device has lost. What that one knew of it, that it was answered before, is lost too.
+func (w *work) otherStore(h Head) bool { return !h.Local && h.Epoch != "" && h.Epoch != w.dev.Epoch }
+
+// halts says whether a control only stops or holds. That is taken also where it was meant for an earlier store: a wish to stop must not
+// wait until both sides agree which store it is, and one that is played again makes nothing move.
+func halts(verb string) bool { return verb == "cancel" || verb == "kill" || verb == "pause" }
 
 // skewMS is how far ahead of the device's clock an id may be. Source: docs/contract.md, envelope (24 h).
 const skewMS = 24 * 3600 * 1000
@@ -174,14 +181,15 @@ func newStep(spec *StepSpec, now Instant) Step {
 }
 
 // reply answers a message once: on the wire by up/ack, on the robot by the caller's return. Accepted messages and final refusals
-// are remembered under their natural key; a transient refusal binds nothing.
+// are remembered under their natural key; a transient refusal binds nothing. Nor does that of a message for a lost store: who plays one
+// again would have the planner refused when it sends the same plan for this one.
 func (w *work) reply(h Head, ans Answer, key string) {
 	ans.Ref = h.Msg
 	w.answer = &ans
 	if !h.Local {
 		w.send(Message{Type: MsgAck, Workflow: ans.Workflow, Plan: ans.Plan, Ack: &ans})
 	}
-	if key != "" && (ans.Accepted || InfoOf(ans.Reason).Class != Transient) {
+	if key != "" && (ans.Accepted || InfoOf(ans.Reason).Class != Transient && ans.Reason != ReasonWrongEpoch) {
 		w.ch.Remember = append(w.ch.Remember, Remembered{Key: key, Hash: h.Hash, Answer: ans})
 	}
 }
@@ -222,6 +230,8 @@ func (w *work) controlReceived(ev ControlReceived) {
 	ans := Answer{Ref: ev.Msg}
 	slot := ev.Scope + ":" + ev.Target
 	switch {
+	case w.otherStore(ev.Head) && !halts(ev.Verb):
+		ans.Reason = ReasonWrongEpoch
 	case w.age(ev.Head) != ReasonNone:
 		ans.Reason = w.age(ev.Head)
 	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
@@ -362,6 +372,11 @@ func (w *work) stepResult(ev StepResult) {
 		return
 	}
 	ans := Answer{Ref: ev.Msg}
+	if w.otherStore(ev.Head) {
+		ans.Reason = ReasonWrongEpoch
+		w.reply(ev.Head, ans, "")
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || !a.Cloud || !a.holds() || wf.Steps[a.Step].ID != ev.Step {
 		ans.Reason = ReasonStale

@@ -70,7 +70,7 @@ func (w *work) asked(id EscalationID) (*Workflow, int) {
 // decidable says why an answer cannot be taken.
 func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
 	switch {
-	case !ev.Local && ev.Epoch != "" && ev.Epoch != w.dev.Epoch:
+	case w.otherStore(ev.Head):
 		return ReasonWrongEpoch
 	case wf == nil:
 		return ReasonUnknownTarget

@@ -127,6 +127,56 @@ func TestF32_WhatWasMeantForAnEarlierStore(t *testing.T) {
 	}
 }
 
+// TestF32_OnlyWhatHaltsIsTakenForAnyStore: a message for a store that is lost may have been answered there, and nobody knows any more. What
+// lets work go on is refused; what stops or holds is taken, since a wish to stop must not wait until both sides agree which store it is.
+func TestF32_OnlyWhatHaltsIsTakenForAnyStore(t *testing.T) {
+	old := core.Head{Msg: "m-1", Epoch: "epoch-0"}
+	for _, tc := range []struct {
+		name  string
+		event func(r *rig) core.Event
+		want  core.Reason
+	}{
+		{"a plan", func(r *rig) core.Event {
+			ev := r.planEvent("wf_2", "pl_2", toKitchen).(core.PlanSubmitted)
+			ev.Head = old
+			return ev
+		}, core.ReasonWrongEpoch},
+		{"a decision", func(r *rig) core.Event {
+			q := r.asked()
+			return core.DecisionReceived{Head: old, Escalation: q.ID, Action: core.ActRetry, PlanRevision: q.Revision}
+		}, core.ReasonWrongEpoch},
+		{"the outcome of a cloud step", func(r *rig) core.Event {
+			return core.StepResult{Head: old, Step: "step_1", Task: r.sent(core.MsgStepDue)[0].Task, Done: true}
+		}, core.ReasonWrongEpoch},
+		{"resume", func(*rig) core.Event { return core.ControlReceived{Head: old, Verb: "resume", Scope: "all"} }, core.ReasonWrongEpoch},
+		{"pause", func(*rig) core.Event { return core.ControlReceived{Head: old, Verb: "pause", Scope: "all"} }, core.ReasonNone},
+		{"cancel", func(*rig) core.Event { return core.ControlReceived{Head: old, Verb: "cancel", Scope: "all"} }, core.ReasonNone},
+		{"kill", func(*rig) core.Event { return core.ControlReceived{Head: old, Verb: "kill", Scope: "all"} }, core.ReasonNone},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t)
+			r.elsewhere()
+			switch tc.name {
+			case "a decision":
+				r.submit(chain)
+				r.refuse()
+			case "the outcome of a cloud step":
+				r.submit(`[{"cloud_step_id":"step_1","execution_target":"cloud","skill":"fresh_information_brief"}]`)
+			default:
+				r.submit(chain)
+			}
+			before := r.step("step_1").State
+			c := r.do(tc.event(r))
+			if a := c.Answers[0]; a.Reason != tc.want || a.Accepted != (tc.want == core.ReasonNone) {
+				t.Fatalf("answered %+v, want %q", a, tc.want)
+			}
+			if tc.want != core.ReasonNone && (r.step("step_1").State != before || len(c.Remember) != 0) {
+				t.Fatalf("step_1 is %s, was %s; remembered %d", r.step("step_1").State, before, len(c.Remember))
+			}
+		})
+	}
+}
+
 // The ids of this case and the next are those of the field cases, not of the faults of the same number.
 func TestCaseF11_WhatFailedForGoodIsNotRepeated(t *testing.T) {
 	for _, ended := range []core.Event{core.TaskAnswered{Reason: core.ReasonExecutorRefused}, core.TaskEnded{Outcome: core.OutcomeFailed, Reason: "robot_fault"}} {

@@ -31,7 +31,7 @@ func TestAdmission(t *testing.T) {
 		{"in time", nil, func(ev *core.PlanSubmitted) { ev.ExpireMS = now }, core.ReasonNone, true},
 		{"too late", nil, func(ev *core.PlanSubmitted) { ev.ExpireMS = now - 1 }, core.ReasonExpired, true},
 		{"its age cannot be judged", func(r *rig) { r.now.Trusted = false }, func(ev *core.PlanSubmitted) { ev.ExpireMS = now + 1000 }, core.ReasonClockUntrusted, false},
-		{"for an earlier store", nil, func(ev *core.PlanSubmitted) { ev.Epoch = "epoch-0" }, core.ReasonWrongEpoch, true},
+		{"for an earlier store", nil, func(ev *core.PlanSubmitted) { ev.Epoch = "epoch-0" }, core.ReasonWrongEpoch, false}, // else the same plan for this store could not come any more
 		{"for this store", nil, func(ev *core.PlanSubmitted) { ev.Epoch = "epoch-1" }, core.ReasonNone, true},
 		{"on the robot nobody knows the epoch", nil, func(ev *core.PlanSubmitted) { ev.Epoch, ev.Local = "epoch-0", true }, core.ReasonNone, true},
 		{"more than the device holds", func(r *rig) {

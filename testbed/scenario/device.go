@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 
 // device is the robot's computer: it can lose its power, and starts again from what its disk holds.
 type device struct {
+	id      string // "": deviceID
 	dir     string
 	cat     *catalog.Catalog
 	json    bool
@@ -63,7 +65,7 @@ func (d *device) start(ctx context.Context) error {
 		d.clock = d.wall.boot(fmt.Sprintf("%032x", d.boots+1))
 	}
 	cfg := config.Default()
-	cfg.DeviceID, cfg.AllowJSON = deviceID, d.json
+	cfg.DeviceID, cfg.AllowJSON = cmp.Or(d.id, deviceID), d.json
 	cfg.AllowJSON = cfg.AllowJSON || d.form.JSON
 	cfg.Broker.Encoding, cfg.RequireSigned, cfg.TrustedKeysFile = string(d.form.encoding()), d.form.Signed, d.trusted
 	cfg.Firmware.Bus = "off" // a real bus has no place in virtual time
