@@ -34,15 +34,15 @@ func (r *robot) epoch() string {
 	return s.Store.Epoch
 }
 
-// traces lists the files of state_dir in which what was said can be read.
-func (r *robot) traces() (out []string) {
+// traces lists the files of state_dir in which a text can be read.
+func (r *robot) traces(text string) (out []string) {
 	r.t.Helper()
 	err := filepath.WalkDir(r.at("state"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if bytes.Contains(b, []byte("marker-utterance")) {
+		if bytes.Contains(b, []byte(text)) {
 			out = append(out, path)
 		}
 		return err
@@ -67,7 +67,7 @@ func TestFactoryResetOfTheRunningAgent(t *testing.T) {
 	r.hear("READY=1")
 	r.say(saidPlan)
 	before := r.epoch()
-	if len(r.traces()) == 0 {
+	if len(r.traces(said)) == 0 {
 		t.Fatal("the plan is not on the disk: nothing is tried here")
 	}
 	if _, err := r.client().Post(t.Context(), "/factory-reset", nil, []byte(`{"device_id":"rb-1","reason":"sold"}`)); err != nil {
@@ -89,7 +89,7 @@ func TestFactoryResetOfTheRunningAgent(t *testing.T) {
 	if err != nil || strings.Contains(string(all.Data), "wf_said") {
 		t.Errorf("what it has: %s, %v", all.Data, err)
 	}
-	if found := r.traces(); len(found) > 0 {
+	if found := r.traces(said); len(found) > 0 {
 		t.Errorf("what was said is in %v", found)
 	}
 	p.signal(syscall.SIGTERM)
@@ -112,7 +112,7 @@ func TestAFactoryResetThatWasCutIsFinishedByTheNextStart(t *testing.T) {
 	}
 	p = r.start(nil, "")
 	r.hear("READY=1")
-	if found := r.traces(); len(found) > 0 {
+	if found := r.traces(said); len(found) > 0 {
 		t.Errorf("what was said is in %v", found)
 	}
 	p.signal(syscall.SIGTERM)
