@@ -54,7 +54,7 @@ func lived(t *testing.T) string {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	work := filepath.Join(t.TempDir(), "agent.db")
-	st, err := store.Open(t.Context(), work, store.Options{Device: "rb-1"})
+	st, err := store.Open(t.Context(), work, store.Options{Device: "rb-1", BallastBytes: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
