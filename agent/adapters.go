@@ -86,7 +86,7 @@ func clip(text string) string {
 func (d downlink) Status() wire.Status {
 	cat, limits := d.a.rooms.now(), wire.DefaultLimits()
 	st := wire.Status{Online: true, StoreEpoch: d.m.Epoch(), AgentVersion: Version, Contract: wire.Version, CatalogEtag: cat.Etag,
-		RoomsEtag: cat.RoomsEtag, Tier: "restricted", Limits: &limits}
+		RoomsEtag: cat.RoomsEtag, Tier: d.a.o.Config.Goal.Tier, Limits: &limits}
 	limits.Steps = d.a.o.Config.Limits.Steps
 	for _, r := range cat.Rooms {
 		st.Rooms = append(st.Rooms, wire.Room{ID: string(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})

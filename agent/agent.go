@@ -68,7 +68,7 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	a.trust = &trust{path: o.Config.TrustedKeysFile, log: a.component("agent")}
 	a.rooms = newRooms(o.Config.StateDir, o.Catalog, a.modeChanged, a.component("agent"))
 	a.codec = codec{bridge.New(bridge.Options{Rooms: a.rooms.now, Keys: a.trust.now, Signed: o.Config.RequireSigned, DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,
-		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID})}
+		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID, Experiences: a.experiences()})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
 		Store: o.WrapStore(st), Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
 	})
@@ -77,6 +77,10 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	}
 	a.link = a.newLink()
 	return a, nil
+}
+
+func (a *Agent) experiences() bridge.Experiences {
+	return bridge.Experiences{Off: !a.o.Config.Goal.Enabled, Tier: core.Tier(a.o.Config.Goal.Tier)}
 }
 
 func (a *Agent) limits() wire.Limits {

@@ -179,6 +179,7 @@ func (k *checker) resolve(c call, standIns map[string]any) (catalog.Resolved, bo
 func (k *checker) ground(s *core.StepSpec, r *wire.Request, res catalog.Resolved, standIns map[string]any) {
 	op := res.Operation
 	s.Resources, s.Stops, s.MovesBody, s.Op = op.Resources, op.Stops, op.MovesBody, core.FactsOf(op)
+	s.Op.NeedsFull = k.w.Experience != nil && !k.experiences.Off && op.MinTier == catalog.TierFull
 	k.times(s, r, res, standIns)
 	k.effects(s, r, op, standIns)
 	k.waitEvent(s, r, op)

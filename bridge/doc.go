@@ -23,6 +23,8 @@ type Options struct {
 	Limits    wire.Limits
 	NewID     func() string // message ids: UUIDv7
 
+	Experiences Experiences
+
 	Keys   func() wire.Keys // whose signatures are believed, asked for each message; nil: nobody's
 	Signed bool             // what comes from the cloud has to be signed; who hands in a message on the robot is known otherwise
 }
@@ -47,7 +49,7 @@ func New(o Options) *Codec {
 // check grounds a plan in the catalog with the rooms of now.
 func (c *Codec) check(w *wire.Plan, local bool) (*core.Plan, []core.Fault) {
 	cat := c.o.Rooms()
-	p, faults := checkPlan(cat, w, local)
+	p, faults := checkPlan(cat, w, local, c.o.Experiences)
 	if cat.RoomsEtag != c.o.Catalog.RoomsEtag && slices.ContainsFunc(p.Steps, func(s core.StepSpec) bool { return resolvesLater(cat, s) }) {
 		p.Rooms = cat.Rooms
 	}

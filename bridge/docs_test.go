@@ -18,6 +18,8 @@ const docFile = "../docs/contract.md"
 var documented = []reflect.Type{
 	reflect.TypeFor[wire.Envelope](), reflect.TypeFor[wire.Corr](), reflect.TypeFor[wire.Plan](), reflect.TypeFor[wire.Workflow](), reflect.TypeFor[wire.Origin](), reflect.TypeFor[wire.Schedule](),
 	reflect.TypeFor[wire.Request](), reflect.TypeFor[wire.Dependency](), reflect.TypeFor[wire.WaitEvent](), reflect.TypeFor[wire.Retry](),
+	reflect.TypeFor[wire.Experience](), reflect.TypeFor[wire.GoalEffect](), reflect.TypeFor[wire.GoalTemporal](), reflect.TypeFor[wire.GoalBudget](),
+	reflect.TypeFor[wire.GoalReport](), reflect.TypeFor[wire.GoalEffectReport](),
 	reflect.TypeFor[wire.RequiredEffect](), reflect.TypeFor[wire.Condition](), reflect.TypeFor[wire.Control](), reflect.TypeFor[wire.StepResult](),
 	reflect.TypeFor[wire.Receipt](), reflect.TypeFor[wire.Ack](), reflect.TypeFor[wire.Fault](), reflect.TypeFor[wire.StepDue](), reflect.TypeFor[wire.Result](),
 	reflect.TypeFor[wire.StepReport](), reflect.TypeFor[wire.Evidence](), reflect.TypeFor[wire.EffectReport](), reflect.TypeFor[wire.Counters](), reflect.TypeFor[wire.Status](), reflect.TypeFor[wire.ModeChange](),
@@ -200,7 +202,8 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	for _, tc := range []struct{ name, kind, body string }{
 		{"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
-		{"experience", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"x","experience_id":"e"}}`},
+		{"consent", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"consent":{}}}`},
+		{"respect_quiet_hours", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"constraints":["respect_quiet_hours"]}}`},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},

@@ -29,6 +29,9 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 		e.Ack = ackOf(m.Ack)
 	case core.MsgResult:
 		e.Result = resultOf(m.Result)
+		if m.Result.Goal != nil {
+			e.Corr.ExperienceID = m.Result.Goal.Experience
+		}
 	case core.MsgEscalation:
 		e.Escalation, e.Corr.EscalationID = escalationOf(m.Escalation), string(m.Escalation.ID)
 	case core.MsgStepDue:
@@ -63,6 +66,12 @@ func code(r core.Reason) string {
 
 func resultOf(r *core.Result) *wire.Result {
 	out := &wire.Result{Status: string(r.Status), ReasonCode: code(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink, Decisions: r.Decisions, Replans: r.Replans}}
+	if g := r.Goal; g != nil {
+		out.Experience = &wire.GoalReport{ExperienceID: g.Experience, GoalID: g.ID, Status: string(g.Status), ReasonCode: code(g.Reason)}
+		for _, e := range g.Effects {
+			out.Experience.Effects = append(out.Experience.Effects, wire.GoalEffectReport{EffectID: e.Effect, StepID: string(e.Step), Required: e.Required, State: string(e.State)})
+		}
+	}
 	for _, s := range r.Steps {
 		rep := wire.StepReport{CloudStepID: string(s.ID), State: string(s.State), Attempts: s.Attempts, ReasonCode: code(s.Reason),
 			Evidence: evidenceOf(s.Effects), StartedMS: s.StartMS, EndedMS: s.EndMS}

@@ -120,7 +120,8 @@ func (k *checker) acyclic() bool {
 
 // deadline refuses a plan that could not end in time even if all went well.
 func (k *checker) deadline() {
-	if k.plan.DeadlineMS == 0 || len(k.faults) > 0 {
+	most := k.plan.EffectiveDeadlineMS()
+	if most == 0 || len(k.faults) > 0 {
 		return
 	}
 	steps := k.plan.Steps
@@ -146,7 +147,7 @@ func (k *checker) deadline() {
 		end[i] = begin[i] + k.declared(s)
 		longest = max(longest, end[i])
 	}
-	if k.plan.DeadlineMS < longest {
+	if most < longest {
 		k.fault("workflow.deadline_ms", core.ReasonDeadlineTooShort, "delays and declared durations on the longest path take %d ms", longest)
 	}
 }

@@ -39,7 +39,7 @@ func (k *checker) keep(s *core.StepSpec, path string, id catalog.EffectID, e wir
 		k.here(until, wire.ReasonBadValue, "%s is the opposite of %s: it cannot be kept until then", e.Until, id)
 	default:
 		keep.Event = catalog.EventName(e.Until)
-		if k.plan.DeadlineMS == 0 {
+		if k.plan.DeadlineMS == 0 && (k.w.Experience == nil || k.w.Experience.Budget == nil) {
 			k.fault("workflow.deadline_ms", wire.ReasonMissingField, "%s is to be kept until %s, which may never come: the plan needs a deadline", id, e.Until)
 		}
 	}

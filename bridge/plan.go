@@ -37,6 +37,8 @@ type checker struct {
 	order  []int                  // topological
 	faults []core.Fault
 	at     string // path of the present request
+
+	experiences Experiences
 }
 
 func (k *checker) fault(path string, reason core.Reason, format string, args ...any) {
@@ -70,11 +72,11 @@ func (k *checker) enter(i int) { k.at = fmt.Sprintf("device_task_requests[%d]", 
 // in the same order: the head, each step on its own, what steps take from each other, the whole. Paths are relative to the body.
 // At most 64 faults are given, then one that says that there are more.
 func CheckPlan(cat *catalog.Catalog, w *wire.Plan) (*core.Plan, []core.Fault) {
-	return checkPlan(cat, w, false)
+	return checkPlan(cat, w, false, Experiences{})
 }
 
-func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool) (*core.Plan, []core.Fault) {
-	k := &checker{cat: cat, w: w, local: local, index: map[string]int{}, output: map[core.OutputKey]int{}}
+func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool, exp Experiences) (*core.Plan, []core.Fault) {
+	k := &checker{cat: cat, w: w, local: local, experiences: exp, index: map[string]int{}, output: map[core.OutputKey]int{}}
 	for i := range w.Requests {
 		k.index[w.Requests[i].CloudStepID] = i
 	}
@@ -88,6 +90,7 @@ func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool) (*core.Plan, []co
 		k.enter(i)
 		k.references(i, &w.Requests[i])
 	}
+	k.experience()
 	if k.acyclic() {
 		k.deadline()
 	}
@@ -112,9 +115,6 @@ func (k *checker) head() {
 	}
 	k.cancelSteps(h)
 	k.scheduled()
-	if k.w.Experience != nil {
-		k.fault("experience", core.ReasonUnsupported, "this agent takes no experiences yet")
-	}
 	if len(k.w.Requests) == 0 {
 		k.fault("device_task_requests", wire.ReasonMissingField, "a plan without an experience has at least one step")
 	}

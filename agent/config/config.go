@@ -17,6 +17,7 @@ type Config struct {
 	Diag     Diag     `toml:"diag"`
 	Executor Executor `toml:"executor"`
 	Firmware Firmware `toml:"firmware"`
+	Goal     Goal     `toml:"experience"`
 	Log      Log      `toml:"log"`
 	Limits   Limits   `toml:"limits"`
 	Time     Time     `toml:"time"`
@@ -54,6 +55,12 @@ type Firmware struct {
 	Sources      string `toml:"sources" doc:"Programs that may report events there, beside the services that the catalog binds: bus names with their events." allowed:"empty, or NAME=EVENT,EVENT … such as com.example.Buttons=pui.*,user.answered"`
 }
 
+// Goal is what the device does with plans that have an experience.
+type Goal struct {
+	Enabled bool   `toml:"enabled" doc:"Evaluate experiences; false: their steps run as those of a plain plan, and the ack says experience_disabled." allowed:"true, false"`
+	Tier    string `toml:"tier" doc:"What a plan with an experience may do at most: write its goal down, content only, nothing that moves the body, all." allowed:"shadow, content_only, restricted, full"`
+}
+
 // Log is what is written to the journal.
 type Log struct {
 	Level string `toml:"level" doc:"The least severe message that is written." allowed:"debug, info, warn, error"`
@@ -81,6 +88,7 @@ func Default() Config {
 		Diag:     Diag{ReadSocket: "/run/deviceagent/diag.sock", ControlSocket: "/run/deviceagent/control.sock"},
 		Executor: Executor{Socket: "/run/deviceagent/executor.sock"},
 		Firmware: Firmware{ReadGroup: "deviceagent-read", ControlGroup: "deviceagent-control"},
+		Goal:     Goal{Enabled: true, Tier: "restricted"},
 		Log:      Log{Level: "info"},
 		Limits:   Limits{Steps: 128, PlanBytes: 256 * KiB, StoreQuota: 64 * MiB},
 	}

@@ -56,6 +56,8 @@ var rules = map[string]func(c *Config) string{
 	"time.boot_id": func(c *Config) string {
 		return unless(c.Time.BootID == "" || bootIDForm.MatchString(c.Time.BootID), "must be 32 hex digits, dashes allowed")
 	},
+	"experience.tier":    func(c *Config) string { return oneOf(c.Goal.Tier, "shadow", "content_only", "restricted", "full") },
+	"experience.enabled": nil,
 	"trusted_keys_file":  func(c *Config) string { return optional(c.TrustedKeysFile) },
 	"require_signed":     nil,
 	"allow_json":         nil,

@@ -62,10 +62,41 @@ type Plan struct {
 	Experience *Experience `json:"experience,omitempty"`
 }
 
-// Experience is accepted as a field so that a plan that carries one gets a clear answer; see docs/contract.md.
+// Experience is the goal that a plan serves: contract experience.v1. It dispatches nothing: each of its effects is that of a step.
 type Experience struct {
-	ContractVersion string `json:"contract_version" rule:"text"`
-	ExperienceID    string `json:"experience_id" rule:"id"`
+	ContractVersion string         `json:"contract_version" rule:"const=experience.v1"`
+	ExperienceID    string         `json:"experience_id" rule:"id"`
+	GoalID          string         `json:"goal_id" rule:"id"`
+	Summary         string         `json:"summary,omitempty" rule:"text"`
+	Effects         []GoalEffect   `json:"effects" rule:"min=1"`
+	Constraints     []string       `json:"constraints,omitempty" rule:"enum=safety_policy_first|user_can_cancel_anytime;later=respect_quiet_hours"`
+	Temporal        []GoalTemporal `json:"temporal,omitempty"`
+	Budget          *GoalBudget    `json:"budget,omitempty"`
+	Tier            string         `json:"tier,omitempty" rule:"enum=shadow|content_only|restricted|full"`
+}
+
+// GoalEffect names an effect of the goal and the step that brings it about. At least one is required.
+type GoalEffect struct {
+	EffectID string `json:"effect_id" rule:"id"`
+	StepID   string `json:"step_id" rule:"id"`
+	Required bool   `json:"required"`
+}
+
+// GoalTemporal repeats what a step waits for, for those who read the goal alone. It has to agree with the step.
+type GoalTemporal struct {
+	TemporalRelation string `json:"temporal_relation" rule:"enum=after_planned_step|after_existing_event|at_time"`
+	AnchorEvent      string `json:"anchor_event,omitempty" rule:"id"`
+	StepID           string `json:"step_id" rule:"id"`
+}
+
+// GoalBudget bounds what is done for the goal without a person.
+type GoalBudget struct {
+	MaxDecisions     int64  `json:"max_decisions" rule:"int=0:20"`       // of the cloud
+	MaxReplans       int64  `json:"max_replans" rule:"int=0:20"`         // among them those that change the plan
+	DeadlineMS       int64  `json:"deadline_ms" rule:"int=1:7776000000"` // from acceptance
+	Fallback         string `json:"fallback" rule:"enum=ask_or_stop"`    // where no decision comes, or none is left
+	AutomaticRetries int64  `json:"automatic_retries" rule:"int=0:20"`   // declared retries of all steps together
+	UserQuestions    int64  `json:"user_questions" rule:"int=0:20"`      // at most so many are asked
 }
 
 // Workflow is the head of a plan.
@@ -257,6 +288,23 @@ type StepReport struct {
 	EndedMS     int64          `json:"ended_ms,omitempty"`
 }
 
+// GoalReport says how the goal of a plan ended.
+type GoalReport struct {
+	ExperienceID string             `json:"experience_id" rule:"ref"`
+	GoalID       string             `json:"goal_id" rule:"ref"`
+	Status       string             `json:"status" rule:"enum=completed|failed|cancelled|safely_ended"`
+	ReasonCode   string             `json:"reason_code,omitempty" rule:"ref"`
+	Effects      []GoalEffectReport `json:"effects"`
+}
+
+// GoalEffectReport is the closure of one effect of a goal.
+type GoalEffectReport struct {
+	EffectID string `json:"effect_id" rule:"ref"`
+	StepID   string `json:"step_id" rule:"ref"`
+	Required bool   `json:"required"`
+	State    string `json:"state" rule:"ref"`
+}
+
 // EffectReport is the closure of one effect.
 type EffectReport struct {
 	EffectID string `json:"effect_id" rule:"ref"`
@@ -276,6 +324,7 @@ type Result struct {
 	Status     string       `json:"status" rule:"enum=completed|partial|failed|cancelled|expired"` // completed partial failed cancelled expired
 	ReasonCode string       `json:"reason_code,omitempty" rule:"ref"`
 	Steps      []StepReport `json:"steps"`
+	Experience *GoalReport  `json:"experience,omitempty"`
 	Counters   Counters     `json:"counters"`
 	ElapsedMS  int64        `json:"elapsed_ms"`
 	Truncated  bool         `json:"truncated,omitempty"`

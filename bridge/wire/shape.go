@@ -50,7 +50,7 @@ type field struct {
 // They are refused as unsupported, so that a planner can tell them from a typing error.
 var notYet = map[string][]string{
 	"Plan":       {"content_prefetch"},
-	"Experience": {"*"},
+	"Experience": {"consent"},
 	"Workflow":   {"content_prefetch"},
 	"Decision":   {"question"},
 }

@@ -24,8 +24,18 @@ func (w *work) planSubmitted(ev PlanSubmitted) {
 	if ans.Reason = w.admit(ev); ans.Reason == ReasonNone {
 		w.takeIn(ev, &ans)
 	}
-	ans.Accepted = ans.Reason == ReasonNone
+	if ans.Accepted = ans.Reason == ReasonNone; ans.Accepted {
+		ans.Reason = p.acceptedWith()
+	}
 	w.reply(ev.Head, ans, key)
+}
+
+// acceptedWith is what an accepted plan is told beside that.
+func (p *Plan) acceptedWith() Reason {
+	if p.NoGoal {
+		return ReasonExperienceDisabled
+	}
+	return ReasonNone
 }
 
 // earlier: the same key with the same content gets the same answer; with other content it is refused.
@@ -55,7 +65,7 @@ func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
 	case wf.Hash != ev.Hash:
 		return nil, ReasonSameRevision
 	}
-	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, CatalogEtag: w.cat.Etag}, ReasonNone
+	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, Reason: p.acceptedWith(), CatalogEtag: w.cat.Etag}, ReasonNone
 }
 
 // closed says why a workflow takes no revision any more.
@@ -158,8 +168,8 @@ func (w *work) accept(ev PlanSubmitted) {
 	if w.now.Trusted {
 		wf.AcceptMS = w.now.WallMS
 	}
-	if p.DeadlineMS > 0 {
-		wf.Deadline = w.now.Boot + Instant(p.DeadlineMS)
+	if ms := p.EffectiveDeadlineMS(); ms > 0 {
+		wf.Deadline = w.now.Boot + Instant(ms)
 	}
 	for i := range p.Steps {
 		wf.Steps[i] = newStep(&p.Steps[i], w.now.Boot)

@@ -47,6 +47,7 @@ type Move struct {
 	Workflow WorkflowID `json:"workflow_id"`
 	Step     StepID     `json:"step_id,omitempty"`
 	Effect   string     `json:"effect_id,omitempty"`
+	Goal     string     `json:"goal_id,omitempty"`
 	From     string     `json:"from,omitempty"`
 	To       string     `json:"to"`
 	Reason   Reason     `json:"reason_code,omitempty"`
@@ -97,6 +98,7 @@ type Result struct {
 	ElapsedMS int64
 	Decisions int64
 	Replans   int64
+	Goal      *GoalReport // nil: the plan has none
 }
 
 // StepReport is one step of a Result.

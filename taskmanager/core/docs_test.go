@@ -9,16 +9,20 @@ import (
 	"deviceagent/taskmanager/core"
 )
 
-const docFile = "../../docs/taskmanager.md"
-
 // TestDocs holds the tables in the documentation against those in the code.
 func TestDocs(t *testing.T) {
+	tables(t, "../../docs/taskmanager.md", map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable(), "movers": moversTable()})
+	tables(t, "../../docs/experience.md", map[string]string{"goals": goalsTable()})
+}
+
+func tables(t *testing.T, docFile string, made map[string]string) {
+	t.Helper()
 	b, err := os.ReadFile(docFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := string(b)
-	for name, table := range map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable(), "movers": moversTable()} {
+	for name, table := range made {
 		begin, end := "<!-- generated:"+name+" -->\n", "<!-- /generated -->"
 		before, rest, ok := strings.Cut(want, begin)
 		_, after, closed := strings.Cut(rest, end)
@@ -50,6 +54,15 @@ func movesTable() string {
 			to = []string{"nothing"}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", s, strings.Join(to, " "))
+	}
+	return b.String()
+}
+
+func goalsTable() string {
+	var b strings.Builder
+	b.WriteString("| state | when |\n| --- | --- |\n")
+	for _, d := range core.GoalDerivations {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", d.State, d.When)
 	}
 	return b.String()
 }

@@ -81,7 +81,8 @@ func (st *Step) asked() bool { return st.Fate != nil && st.Fate.Asked != "" }
 
 // Left is what a workflow may still ask for. A decision is spent when its question is committed, a replan when it is accepted.
 func (wf *Workflow) Left() Budget {
-	return Budget{Decisions: max(0, maxDecisions-wf.decisions()), Replans: max(0, maxReplans-wf.replans())}
+	most := wf.budget()
+	return Budget{Decisions: max(0, most.Decisions-wf.decisions()), Replans: max(0, most.Replans-wf.replans())}
 }
 
 func (wf *Workflow) decisions() int64 { return int64(len(wf.Escalations)) }
@@ -101,6 +102,13 @@ func (w *work) escalates(wf *Workflow, i int, policy OnFail, reason Reason) bool
 	info := InfoOf(reason)
 	return policy == FailEscalate && info.NeedsCloud && info.Recoverable && !wf.Plan.Local &&
 		wf.Cancel == ReasonNone && wf.Steps[i].Wish == ReasonNone && wf.Left().Decisions > 0
+}
+
+// spent says whether the gate is closed for nothing but that no decision is left.
+func (w *work) spent(wf *Workflow, i int, policy OnFail, reason Reason) bool {
+	info := InfoOf(reason)
+	return policy == FailEscalate && info.NeedsCloud && info.Recoverable && !wf.Plan.Local &&
+		wf.Cancel == ReasonNone && wf.Steps[i].Wish == ReasonNone && wf.Left().Decisions == 0
 }
 
 // escalate opens the question about a step. The step is blocked until that is closed; to is what it becomes if nobody says otherwise.
@@ -257,6 +265,7 @@ func (w *work) unsend(wf *Workflow, seq int64) {
 func (w *work) unanswered(wf *Workflow, i int) {
 	w.closeEscalation(wf, i, EscDefaulted, ReasonNone, ActCancel)
 	w.takeFate(wf, i, fmt.Sprintf("no decision came within %d s", decisionMS/1000))
+	w.fallBack(wf, ReasonNoDecision)
 }
 
 // takeFate ends an exhausted step as it would have ended without a question.
@@ -286,6 +295,7 @@ func (w *work) awaits(wf *Workflow, i int) bool {
 		w.escalate(wf, i, st.Fate.End, st.Reason, wf.lastAbout(st.ID))
 	default:
 		w.takeFate(wf, i, "no decision is left")
+		w.fallBack(wf, ReasonBudgetExhausted)
 	}
 	return true
 }

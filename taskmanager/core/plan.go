@@ -24,6 +24,8 @@ type Plan struct {
 	// Rooms are those of the robot's map service at intake; nil: those of the catalog. Kept only where a step still has to resolve
 	// arguments at its dispatch: the plan is held to the rooms that it was accepted with, also in a replay.
 	Rooms       []catalog.Room `json:"rooms,omitempty"`
+	Goal        *Goal          `json:"goal,omitempty"`         // what the plan is for, where it says so
+	NoGoal      bool           `json:"no_goal,omitempty"`      // it said so, and this device evaluates no experiences
 	CancelSteps []StepID       `json:"cancel_steps,omitempty"` // what a revision stops; none of them is one of Steps
 	Steps       []StepSpec     `json:"steps"`
 }
@@ -158,6 +160,7 @@ type Facts struct {
 	Pause          bool                 `json:"pause,omitempty"`    // the executor takes a Pause and a Resume
 	PauseMS        int64                `json:"pause_ms,omitempty"` // how long either may take to be confirmed
 	HasOutput      bool                 `json:"has_output,omitempty"`
+	NeedsFull      bool                 `json:"needs_full,omitempty"` // in the tier full only; written where the plan has a goal
 	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
 	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
 	DoneConfidence catalog.Confidence   `json:"done_confidence,omitzero"`

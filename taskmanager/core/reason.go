@@ -57,33 +57,39 @@ const (
 	ReasonOverdue           Reason = "overdue"
 	ReasonDeadlineExceeded  Reason = "deadline_exceeded"
 	ReasonDeadlineTooShort  Reason = "deadline_too_short"
-	ReasonAborted           Reason = "plan_aborted"
-	ReasonExpired           Reason = "expired"
-	ReasonClockUntrusted    Reason = "clock_untrusted"
-	ReasonClockSkew         Reason = "clock_skew"
-	ReasonWrongEpoch        Reason = "wrong_epoch"
-	ReasonStorageError      Reason = "storage_error"
-	ReasonQuarantined       Reason = "quarantined"
-	ReasonSameRevision      Reason = "same_revision_other_content"
-	ReasonOutdatedRevision  Reason = "outdated_revision"
-	ReasonDuplicateStep     Reason = "duplicate_step_id"
-	ReasonAfterCancel       Reason = "revision_after_cancel"
-	ReasonAlreadyTerminal   Reason = "already_terminal"
-	ReasonIDReused          Reason = "id_reused"
-	ReasonSuperseded        Reason = "superseded"
-	ReasonUnknownTarget     Reason = "unknown_target"
-	ReasonNotAutomatic      Reason = "mode_not_automatic"
-	ReasonRobotFault        Reason = "robot_fault"
-	ReasonCancelledBefore   Reason = "cancelled_before_arrival"
-	ReasonDecisionStale     Reason = "decision_stale"
-	ReasonNotAllowed        Reason = "decision_not_allowed"
-	ReasonStale             Reason = "stale"
-	ReasonUnsupported       Reason = "unsupported"
-	ReasonLimit             Reason = "limit_reached"
-	ReasonWrongDevice       Reason = "wrong_device"
-	ReasonHeld              Reason = "held"
-	ReasonStoppedByHold     Reason = "stopped_by_hold"
-	ReasonNotYours          Reason = "not_your_hold"
+	ReasonNoDecision        Reason = "no_decision"
+	ReasonBudgetExhausted   Reason = "budget_exhausted"
+	ReasonTierBlocked       Reason = "tier_blocked"
+
+	ReasonExperienceDisabled Reason = "experience_disabled"
+
+	ReasonAborted          Reason = "plan_aborted"
+	ReasonExpired          Reason = "expired"
+	ReasonClockUntrusted   Reason = "clock_untrusted"
+	ReasonClockSkew        Reason = "clock_skew"
+	ReasonWrongEpoch       Reason = "wrong_epoch"
+	ReasonStorageError     Reason = "storage_error"
+	ReasonQuarantined      Reason = "quarantined"
+	ReasonSameRevision     Reason = "same_revision_other_content"
+	ReasonOutdatedRevision Reason = "outdated_revision"
+	ReasonDuplicateStep    Reason = "duplicate_step_id"
+	ReasonAfterCancel      Reason = "revision_after_cancel"
+	ReasonAlreadyTerminal  Reason = "already_terminal"
+	ReasonIDReused         Reason = "id_reused"
+	ReasonSuperseded       Reason = "superseded"
+	ReasonUnknownTarget    Reason = "unknown_target"
+	ReasonNotAutomatic     Reason = "mode_not_automatic"
+	ReasonRobotFault       Reason = "robot_fault"
+	ReasonCancelledBefore  Reason = "cancelled_before_arrival"
+	ReasonDecisionStale    Reason = "decision_stale"
+	ReasonNotAllowed       Reason = "decision_not_allowed"
+	ReasonStale            Reason = "stale"
+	ReasonUnsupported      Reason = "unsupported"
+	ReasonLimit            Reason = "limit_reached"
+	ReasonWrongDevice      Reason = "wrong_device"
+	ReasonHeld             Reason = "held"
+	ReasonStoppedByHold    Reason = "stopped_by_hold"
+	ReasonNotYours         Reason = "not_your_hold"
 )
 
 // ReasonInfo is what the table says of one reason.
@@ -133,6 +139,10 @@ var Reasons = []ReasonInfo{
 	{ReasonOverdue, Permanent, true, true, "its moment passed while the device could not see it, and then it was to fail"},
 	{ReasonDeadlineExceeded, Permanent, false, false, "the deadline of the plan has passed"},
 	{ReasonDeadlineTooShort, Permanent, false, false, "the deadline is shorter than the delays and durations of the plan"},
+	{ReasonNoDecision, Permanent, false, false, "nobody decided in time, and the goal was ended safely"},
+	{ReasonBudgetExhausted, Permanent, false, false, "no decision is left to ask for, and the goal was ended safely"},
+	{ReasonTierBlocked, Permanent, false, false, "the tier of this device, or of the plan's experience, does not allow it"},
+	{ReasonExperienceDisabled, Permanent, false, false, "this device evaluates no experiences: the steps run as a plain plan"},
 	{ReasonAborted, Permanent, false, false, "another step of the plan failed with on_failure abort"},
 	{ReasonExpired, Permanent, false, false, "the message came too late"},
 	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted: an age, a moment or the time off cannot be judged"},

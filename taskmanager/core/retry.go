@@ -12,7 +12,7 @@ func (w *work) mayRetry(wf *Workflow, i int, reason Reason) bool {
 	st, spec := &wf.Steps[i], &wf.Plan.Steps[i]
 	a := wf.attempt(st.Task)
 	return InfoOf(reason).Class == Transient && st.Tries+1 < spec.Retry.Attempts && wf.Cancel == ReasonNone && st.Wish == ReasonNone &&
-		wf.facts(i).Redo != catalog.RedoNever && (a == nil || !a.holds())
+		wf.facts(i).Redo != catalog.RedoNever && (a == nil || !a.holds()) && wf.retriesLeft()
 }
 
 // retry waits its back-off; then the step is queued anew: its condition, its prerequisites and whether its effect holds by now are

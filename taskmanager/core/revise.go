@@ -37,12 +37,18 @@ func (w *work) revise(wf *Workflow, p *Plan, hash string) (Reason, []Fault) {
 	if faults := w.misfits(wf, p); len(faults) > 0 {
 		return faults[0].Reason, faults
 	}
+	if p.Goal != nil { // no revision buys more than the plan was accepted with
+		own := *p.Goal
+		own.Budget = wf.Plan.Goal.Budget
+		next := *p
+		next.Goal, p = &own, &next
+	}
 	w.closeEscalations(wf, ReasonSuperseded)
 	w.merge(wf, p)
 	w.bindAll(wf)
 	wf.Hash, wf.newer, wf.dirty = hash, true, true
-	if wf.Deadline = 0; p.DeadlineMS > 0 {
-		wf.Deadline = wf.Accepted + Instant(p.DeadlineMS)
+	if wf.Deadline = 0; p.EffectiveDeadlineMS() > 0 {
+		wf.Deadline = wf.Accepted + Instant(p.EffectiveDeadlineMS())
 	}
 	for _, id := range p.CancelSteps {
 		if i := wf.Plan.Lookup(id); i >= 0 {
@@ -79,6 +85,13 @@ func (w *work) misfits(wf *Workflow, p *Plan) (faults []Fault) {
 		if wf.Plan.Lookup(id) < 0 && wf.gone(id) < 0 {
 			fault(fmt.Sprintf("workflow.cancel_steps[%d]", k), ReasonUnknownTarget, "the plan never had a step %s", id)
 		}
+	}
+	switch was := wf.Plan.Goal; {
+	case was == nil && p.Goal == nil:
+	case was == nil || p.Goal == nil || was.Experience != p.Goal.Experience || was.ID != p.Goal.ID:
+		fault("experience", ReasonIDReused, "a revision keeps the goal of its plan: the same experience_id and goal_id, or none where there was none")
+	case p.Goal.Tier.Above(was.Tier):
+		fault("experience.tier", ReasonTierBlocked, "the plan was accepted with tier %s, a revision cannot raise it", was.Tier)
 	}
 	if p.DeadlineMS > 0 && wf.Accepted+Instant(p.DeadlineMS) <= w.now.Boot {
 		fault("workflow.deadline_ms", ReasonDeadlineTooShort, "it counts from the acceptance of the first revision, which was %d ms ago", int64(w.now.Boot-wf.Accepted))

@@ -74,6 +74,7 @@ type Workflow struct {
 	Steps    []Step        `json:"-"`
 	Attempts []Attempt     `json:"-"`
 
+	Goal        GoalStatus   `json:"goal,omitempty"`        // of the experience, as it was last told
 	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
 
 	wake    Instant // the earliest moment at which time moves something here; 0: none

@@ -241,8 +241,12 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 		w.escalate(wf, i, to, reason, "")
 		return
 	}
+	spent := w.spent(wf, i, wf.Plan.Steps[i].OnFailure, reason)
 	w.move(wf, i, to, reason)
 	w.ch.Must = true
+	if spent {
+		w.fallBack(wf, ReasonBudgetExhausted)
+	}
 	if wf.Plan.Steps[i].OnFailure == FailAbort && st.Wish != ReasonSuperseded {
 		w.abortRest(wf)
 	}

@@ -211,6 +211,11 @@ func (t *Template) occurrence(ev Occurred) *Plan {
 	p.Workflow, p.ID, p.Template = WorkflowID(string(p.Workflow)+"@"+ev.Stamp), PlanID(string(p.ID)+"@"+ev.Stamp), t.Plan.Workflow
 	p.Schedule, p.Revision, p.SentMS = nil, 0, ev.AtMS
 	p.Steps = slices.Clone(t.Plan.Steps)
+	if g := t.Plan.Goal; g != nil {
+		own := *g
+		own.Experience += "@" + ev.Stamp
+		p.Goal = &own
+	}
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
 		case s.Ends:

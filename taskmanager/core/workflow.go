@@ -8,6 +8,7 @@ func (w *work) progress(wf *Workflow) {
 	if wf.Cancel != ReasonNone {
 		w.endKeeps(wf, -1, wf.Cancel)
 	}
+	w.goalMoves(wf)
 	to := deriveState(wf)
 	if to == wf.State {
 		return
@@ -143,7 +144,7 @@ func resultOf(wf *Workflow) *Result {
 		}
 		return int64(t - wf.Accepted)
 	}
-	r := &Result{Status: wf.State, Reason: wf.Reason, Uplink: wf.Uplink + 1, ElapsedMS: since(wf.Ended), Decisions: wf.decisions(), Replans: wf.replans()}
+	r := &Result{Status: wf.State, Reason: wf.Reason, Uplink: wf.Uplink + 1, ElapsedMS: since(wf.Ended), Decisions: wf.decisions(), Replans: wf.replans(), Goal: wf.goalReport()}
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		rep := StepReport{ID: st.ID, State: st.State, Attempts: st.Attempts, Reason: st.Reason, Effects: st.Effects, EndMS: since(st.Ended)}

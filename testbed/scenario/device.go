@@ -30,6 +30,8 @@ type device struct {
 	dir     string
 	cat     *catalog.Catalog
 	json    bool
+	tier    string
+	noGoals bool
 	form    Form
 	trusted string // file of the keys that it trusts; "": none
 	broker  func(context.Context) (net.Conn, error)
@@ -68,6 +70,7 @@ func (d *device) start(ctx context.Context) error {
 	cfg.DeviceID, cfg.AllowJSON = cmp.Or(d.id, deviceID), d.json
 	cfg.AllowJSON = cfg.AllowJSON || d.form.JSON
 	cfg.Broker.Encoding, cfg.RequireSigned, cfg.TrustedKeysFile = string(d.form.encoding()), d.form.Signed, d.trusted
+	cfg.Goal.Enabled, cfg.Goal.Tier = !d.noGoals, d.tier
 	cfg.Firmware.Bus = "off" // a real bus has no place in virtual time
 	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
 	if err := inService(ctx, cfg.StateDir); err != nil {

@@ -21,6 +21,7 @@ type Scenario struct {
 	Start  string // room where the robot stands; empty: at its station
 	Faults []string
 	Given  []string // commands to the robot before anything else
+	Off    bool     // the device evaluates no experiences
 	JSON   bool     // the device reads JSON from the cloud too
 	Tail   time.Duration
 	Home   home.Faults // Faults, parsed
@@ -180,6 +181,7 @@ var headers = map[string]func(s *Scenario, value string) error{
 	"tier":     func(s *Scenario, v string) error { s.Tier = v; return nil },
 	"robot":    func(s *Scenario, v string) error { s.Start = v; return nil },
 	"given":    func(s *Scenario, v string) error { s.Given = append(s.Given, v); return nil },
+	"off":      func(s *Scenario, v string) error { s.Off = true; return nil },
 	"json":     func(s *Scenario, v string) error { s.JSON = true; return nil },
 	"fault":    func(s *Scenario, v string) error { s.Faults = append(s.Faults, v); return s.Home.Add(v) },
 	"tail":     func(s *Scenario, v string) (err error) { s.Tail, err = time.ParseDuration(v); return err },

@@ -70,7 +70,7 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, h.form, key, side("cloud")); err != nil {
 		return err
 	}
-	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, form: h.form, trusted: trusted, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
+	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, tier: s.Tier, noGoals: s.Off, form: h.form, trusted: trusted, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
 	if err = h.device.start(context.Background()); err != nil {
 		return err
 	}

@@ -72,8 +72,13 @@ func TestRunTellsWhatCannotBeDone(t *testing.T) {
 
 func TestRunHoldsTheDeviceToItsTier(t *testing.T) {
 	res := play(t, strings.Replace(head, "restricted", "full", 1)+"when\n  wait\nthen\n  up status 1\n  down receipt 1\n  cost model calls 0, decisions 0, replans 0\n")
-	if len(res.Failures) != 1 || !strings.HasPrefix(res.Failures[0].Got, "wrong the device reports tier") {
+	if len(res.Failures) != 0 || res.Err != nil {
 		t.Errorf("failures %+v, error %v", res.Failures, res.Err)
+	}
+	h := &house{device: &device{}}
+	says := message{up: true, typ: "status", env: wire.Envelope{Status: &wire.Status{Online: true, Tier: "restricted"}}}
+	if got := h.wrong(&Scenario{Tier: "full"}, nil, []message{says}, nil); len(got) != 1 || !strings.Contains(got[0].Text, "reports tier restricted") {
+		t.Errorf("got %v", got)
 	}
 }
 

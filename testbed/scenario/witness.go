@@ -224,6 +224,13 @@ func standing(wf *core.Workflow) *wire.Result {
 
 func workFacts(name string, r *wire.Result) []Fact {
 	out := []Fact{{"workflow", strings.TrimSpace(name + " " + r.Status + " " + r.ReasonCode)}}
+	if g := r.Experience; g != nil {
+		var effects []string
+		for _, e := range g.Effects {
+			effects = append(effects, fmt.Sprintf("%s.%s %s", e.StepID, e.EffectID, e.State))
+		}
+		out = append(out, Fact{"goal", plain(fmt.Sprintf("%s %s %s %s", name, g.GoalID, g.Status, g.ReasonCode)) + ": " + strings.Join(effects, ", ")})
+	}
 	for _, st := range r.Steps {
 		text := plain(fmt.Sprintf("%s.%s %s %s", name, st.CloudStepID, st.State, st.ReasonCode))
 		if st.Attempts != 1 {
