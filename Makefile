@@ -162,6 +162,7 @@ tools:
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need busctl systemd 'the guides ask the bus by it'; \
 	need curl curl 'the guides ask by it'; \
+	need openssl openssl 'the example authority is made of it'; \
 	need gcc gcc 'the race detector is linked by it'; \
 	need groff groff-base 'the manual pages are read as man reads them'; \
 	need rpm rpm 'it reads the packages that were made'; \

@@ -111,12 +111,22 @@ func (a *authority) shipped(server tls.Certificate) *mosquitto {
 	writePEM(t, filepath.Join(dir, "deviceagent-ca.crt"), "CERTIFICATE", a.cert.Raw)
 	writePEM(t, filepath.Join(dir, "broker.crt"), "CERTIFICATE", server.Certificate[0])
 	writePEM(t, filepath.Join(dir, "broker.key"), "PRIVATE KEY", key)
+	return shippedIn(t, dir)
+}
+
+// shippedIn is one whose certificates lie in a folder. A list of revoked ones is looked at where there is one.
+func shippedIn(t *testing.T, dir string) *mosquitto {
+	t.Helper()
 	conf := read(t, "../packaging/mosquitto/deviceagent.conf")
 	if err := os.WriteFile(filepath.Join(dir, "deviceagent.acl"), []byte(read(t, "../packaging/mosquitto/deviceagent.acl")), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	crl := "#crlfile"
+	if _, err := os.Stat(filepath.Join(dir, "deviceagent.crl")); err == nil {
+		crl = "crlfile"
+	}
 	return startMosquittoWith(t, func(port string) string {
-		return strings.NewReplacer("/etc/mosquitto/certs", dir, "/etc/mosquitto", dir, "listener 8883", "listener "+port+" 127.0.0.1").Replace(conf) +
+		return strings.NewReplacer("#crlfile /etc/mosquitto/certs", crl+" "+dir, "/etc/mosquitto/certs", dir, "/etc/mosquitto", dir, "listener 8883", "listener "+port+" 127.0.0.1").Replace(conf) +
 			"user root\npersistence_location " + dir + "/\n"
 	})
 }

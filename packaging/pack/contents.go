@@ -92,6 +92,7 @@ var agentProduct = product{
 		{from: "docs/agent-dbus.md", to: "/usr/share/doc/deviceagent/agent-dbus.md"},
 		{from: "docs/process-executor.md", to: "/usr/share/doc/deviceagent/process-executor.md"},
 		{from: "packaging/mosquitto/*.*", to: "/usr/share/doc/deviceagent/examples/mosquitto/", what: "for the broker in the cloud: who may read and write what"},
+		{from: "packaging/security/example-ca.sh", to: "/usr/share/doc/deviceagent/examples/security/example-ca.sh", mode: 0o755, what: "a small authority for labs: [security.md](security.md#an-authority-for-a-lab)"},
 	},
 }
 
