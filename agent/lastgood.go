@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"deviceagent/agent/durable"
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -20,7 +21,6 @@ import (
 // taken for good.
 const (
 	goodPrefix = "catalog.good-"
-	newCatalog = "catalog.new"
 	keepGood   = 2
 )
 
@@ -101,16 +101,10 @@ func keepCatalog(dir, stateDir string) error {
 	if len(kept) > 0 && kept[0] == to {
 		return nil
 	}
-	fresh := filepath.Join(stateDir, newCatalog)
-	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(to), os.MkdirAll(fresh, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(stateDir, 0o700), durable.Remove(to)); err != nil {
 		return err
 	}
-	for name, b := range files {
-		if err := writeSynced(filepath.Join(fresh, name), b); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(syncFolder(fresh), os.Rename(fresh, to), syncFolder(stateDir)); err != nil {
+	if err := durable.Folder(to, files); err != nil {
 		return err
 	}
 	all, err := filepath.Glob(filepath.Join(stateDir, goodPrefix+"*"))
@@ -119,24 +113,7 @@ func keepCatalog(dir, stateDir string) error {
 		if i := slices.Index(good, path); strings.HasSuffix(path, sum) || i >= 0 && i < keepGood {
 			continue
 		}
-		err = errors.Join(err, os.RemoveAll(path))
+		err = errors.Join(err, durable.Remove(path))
 	}
 	return err
-}
-
-func writeSynced(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -101,7 +101,7 @@ func TestD14_TheKeptCatalogSurvivesACutAnywhere(t *testing.T) {
 	}
 	// A second generation that the cut left torn: its files do not have the sum that its name says.
 	torn := filepath.Join(state, goodPrefix+"0123456789abcdef")
-	half := filepath.Join(state, newCatalog)
+	half := filepath.Join(state, goodPrefix+"0123456789abcdee.new")
 	for _, d := range []string{torn, half} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"deviceagent/agent/durable"
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
@@ -106,9 +107,5 @@ func (r *rooms) keep(list keptRooms) error {
 	if err != nil {
 		return err
 	}
-	fresh := r.path + ".new"
-	if err := writeSynced(fresh, data); err != nil {
-		return err
-	}
-	return errors.Join(os.Rename(fresh, r.path), syncFolder(filepath.Dir(r.path)))
+	return durable.Write(r.path, data)
 }

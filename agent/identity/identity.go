@@ -165,7 +165,7 @@ func (p Place) Look() (State, error) {
 	}
 	if gen > 0 {
 		set, err := p.settings(gen)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody has removed it by hand: then there is none
 			return s, err
 		}
 		s.DeviceID, s.Broker, s.RequireSigned = set.DeviceID, set.Broker.URL, set.RequireSigned
@@ -342,7 +342,7 @@ func (p Place) Certify(cert, issuer []byte, now time.Time) (State, error) {
 	}
 	old := Wish{}
 	if gen > 0 {
-		if old, err = p.wish(gen); err != nil {
+		if old, err = p.wish(gen); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return State{}, err
 		}
 	}
@@ -358,6 +358,56 @@ func (p Place) Certify(cert, issuer []byte, now time.Time) (State, error) {
 	s, err := p.Look()
 	s.Restart = !old.same(w) // else the files are read anew for the next connection
 	return s, err
+}
+
+// Trust replaces the keys whose signatures are believed, in the identity in force and in one that waits; signed says whether from now on nothing
+// else is believed, and is left as it is where it is false. Errors: [Faults], [ErrNone].
+func (p Place) Trust(keys []byte, signed bool) (State, error) {
+	if _, err := TrustedKeys(keys); err != nil {
+		return State{}, Faults{"the file of trusted keys: " + err.Error()}
+	}
+	gen, leave, err := p.enter()
+	if err != nil {
+		return State{}, err
+	}
+	defer leave()
+	if _, err := os.Stat(p.at(gen, pairFile)); gen == 0 || err != nil {
+		return State{}, ErrNone
+	}
+	restart := false
+	for _, g := range []int{gen, gen + 1} {
+		w, err := p.wish(g)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return State{}, err
+		}
+		changed, err := p.trust(g, w, keys, signed)
+		if err != nil {
+			return State{}, err
+		}
+		restart = restart || changed && g == gen
+	}
+	s, err := p.Look()
+	s.Restart = restart
+	return s, err
+}
+
+// trust puts keys into a generation. The file comes first: settings never name one that is not there.
+func (p Place) trust(gen int, w Wish, keys []byte, signed bool) (restart bool, err error) {
+	if err := durable.Write(p.at(gen, trustedFile), keys); err != nil {
+		return false, err
+	}
+	if len(w.Trusted) > 0 && (w.RequireSigned || !signed) {
+		return false, nil // the file is looked at for each message
+	}
+	w.Trusted, w.RequireSigned = keys, w.RequireSigned || signed
+	_, text, err := p.settingsOf(w)
+	if err != nil {
+		return false, err
+	}
+	return true, durable.Write(p.at(gen, settingsFile), text)
 }
 
 // again is a certificate for which nothing waits: the one in force, or one too many.

@@ -439,3 +439,76 @@ func TestTwoAtATimeDoNotMix(t *testing.T) {
 		t.Fatal(fmt.Sprint(err))
 	}
 }
+
+// Keys that sign are replaced without a new certificate, and where the robot has a file of them already, without a restart.
+func TestTheKeysThatSignAreReplaced(t *testing.T) {
+	a := newAuthority(t, "ca")
+	keys := func() []byte {
+		t.Helper()
+		public, _, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		der, err := x509.MarshalPKIXPublicKey(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return authority.Block("PUBLIC KEY", der)
+	}
+	if _, err := identity.In(t.TempDir()).Trust(keys(), false); !errors.Is(err, identity.ErrNone) {
+		t.Fatalf("nobody to trust for: %v", err)
+	}
+	state, p := provisioned(t, a)
+	asked, err := p.Renew(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		what            string
+		keys            []byte
+		signed, restart bool
+		bad             bool
+	}{{"no keys", a.PEM, false, false, true}, {"the first keys", keys(), false, true, false}, {"others", keys(), false, false, false}, {"nothing else is believed", keys(), true, true, false},
+		{"others again", keys(), false, false, false}} {
+		s, err := p.Trust(step.keys, step.signed)
+		if (err != nil) != step.bad || s.Restart != step.restart {
+			t.Fatalf("%s: %+v, %v", step.what, s, err)
+		}
+		cfg, _, ok := inForce(t, state)
+		if step.bad {
+			continue
+		}
+		if got, _ := os.ReadFile(cfg.TrustedKeysFile); !ok || string(got) != string(step.keys) {
+			t.Fatalf("%s: %q is believed", step.what, got)
+		}
+	}
+	// The renewal that waited has them, too.
+	if s, err := p.Renew(false); err != nil || s.Asked.Request != asked.Asked.Request {
+		t.Fatalf("the renewal that waits is another now: %v", err)
+	}
+	if s, err := p.Certify(a.sign(asked.Asked.Request, nil), nil, time.Now()); err != nil || s.Restart || !s.RequireSigned {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if cfg, _, _ := inForce(t, state); !cfg.RequireSigned || cfg.TrustedKeysFile == "" {
+		t.Errorf("%+v", cfg)
+	}
+}
+
+// Whoever removes an identity by hand can begin another.
+func TestAnIdentityThatWasRemovedByHandIsNone(t *testing.T) {
+	a := newAuthority(t, "ca")
+	state, p := provisioned(t, a)
+	if err := os.RemoveAll(filepath.Join(state, "identity", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Look(); err != nil || s.DeviceID != "" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	s, err := p.Ask(wish(a), false)
+	if err == nil {
+		_, err = p.Certify(a.sign(s.Asked.Request, nil), nil, time.Now())
+	}
+	if _, _, ok := inForce(t, state); err != nil || !ok {
+		t.Fatal(err)
+	}
+}

@@ -27,7 +27,7 @@ import (
 const marker = "factory-reset"
 
 // ours are the names in state_dir that the agent gives, by their beginnings. The store's own are with its log, its ballast, its damaged and
-// its unfinished copies.
+// its unfinished copies; catalog.new is of older versions.
 var ours = []string{"agent.db", "rooms.json", "catalog.good-", "catalog.new"}
 
 // ballast is what the store gives up on a full disk. Source: docs/store.md.

@@ -36,7 +36,7 @@ func (a *app) provisionCmd() *cobra.Command {
 	f.StringVar(&p.device, "device-id", "", "the robot's id, which the certificate will name (default: the one in force)")
 	f.StringVar(&p.broker, "broker", "", "the broker, mqtts://host[:port] (default: the one in force)")
 	f.StringVar(&p.ca, "ca", "", "file with the authorities of the broker, PEM (default: the system's)")
-	f.StringVar(&p.trusted, "trusted-keys", "", "file with one or two Ed25519 public keys, PEM, whose signatures are believed")
+	f.StringVar(&p.trusted, "trusted-keys", "", "file with one or two Ed25519 public keys, PEM, whose signatures are believed; alone it replaces those of the identity in force")
 	f.BoolVar(&p.signed, "require-signed", false, "refuse what the cloud sends without a good signature; needs --trusted-keys")
 	f.BoolVar(&p.renew, "renew", false, "ask for a new key and certificate of the identity in force")
 	f.StringVar(&p.cert, "certificate", "", "file with the certificate and its chain, PEM; - reads it from standard input")
@@ -84,9 +84,13 @@ func (a *app) provision(ctx context.Context, p provisioning) error {
 		return a.showIdentity(ctx, dir)
 	}
 	var st identity.State
-	err = asOwner(dir, p.cert == "" && !p.renew, func() error {
-		var err error
-		st, err = p.here(dir, in)
+	what := p.act()
+	err = asOwner(dir, what == asks || what == trusts, func() (err error) {
+		st, err = p.here(dir, in, what)
+		if what == trusts && errors.Is(err, identity.ErrNone) { // the keys of an identity that is begun
+			what = asks
+			st, err = p.here(dir, in, what)
+		}
 		return err
 	})
 	switch {
@@ -97,7 +101,29 @@ func (a *app) provision(ctx context.Context, p provisioning) error {
 	case err != nil:
 		return diag.IdentityProblem(err)
 	}
-	return a.tellProvisioned(p, dir, st)
+	return a.tellProvisioned(p, dir, what, st)
+}
+
+// act is what a call does.
+type act string
+
+const (
+	asks      act = "asks"      // begins an identity
+	renews    act = "renews"    // asks for a new certificate
+	certifies act = "certifies" // puts it in place
+	trusts    act = "trusts"    // replaces the keys that may sign
+)
+
+func (p provisioning) act() act {
+	switch {
+	case p.cert != "":
+		return certifies
+	case p.renew:
+		return renews
+	case p.trusted != "" && p.device+p.broker+p.ca == "" && !p.force:
+		return trusts
+	}
+	return asks
 }
 
 // inputs are the files that were named, read as who calls.
@@ -131,13 +157,15 @@ func (a *app) inputs(p provisioning) (in inputs, err error) {
 }
 
 // here works on the files themselves.
-func (p provisioning) here(dir string, in inputs) (identity.State, error) {
+func (p provisioning) here(dir string, in inputs, what act) (identity.State, error) {
 	place := identity.In(dir)
-	switch {
-	case p.cert != "":
+	switch what {
+	case certifies:
 		return place.Certify(in.cert, in.issuer, certificateTime())
-	case p.renew:
+	case renews:
 		return place.Renew(p.force)
+	case trusts:
+		return place.Trust(in.trusted, p.signed)
 	}
 	w := identity.Wish{DeviceID: p.device, Broker: p.broker, CA: in.ca, Trusted: in.trusted, RequireSigned: p.signed}
 	if c, _, ok := inForce(dir); ok {
@@ -177,15 +205,16 @@ func (a *app) provisionOver(ctx context.Context, p provisioning, in inputs) (st 
 	return st, err
 }
 
-func (a *app) tellProvisioned(p provisioning, dir string, st identity.State) error {
+func (a *app) tellProvisioned(p provisioning, dir string, what act, st identity.State) error {
 	doc := provisioned{State: st}
-	if st.Asked != nil && p.out != "" {
+	asked := st.Asked != nil && (what == asks || what == renews)
+	if asked && p.out != "" {
 		doc.Out = p.out
 		if err := os.WriteFile(p.out, []byte(st.Asked.Request), 0o644); err != nil {
 			return diag.NewProblem(diag.CodeInvalidFile, err.Error(), "the request is kept: the same call with another --out writes it")
 		}
 	}
-	if p.cert != "" {
+	if !asked {
 		_ = asOwner(dir, false, func() error { doc.Overridden = overridden(dir, st); return nil }) // over the socket the files cannot be read
 	}
 	raw, err := json.Marshal(doc)
@@ -195,11 +224,11 @@ func (a *app) tellProvisioned(p provisioning, dir string, st identity.State) err
 	l := tongue(a.lang)
 	err = emit(a, diag.Reply{Data: raw}, func(d provisioned, _ diag.AsOf) error {
 		switch {
-		case p.cert != "" && d.Certificate != nil:
+		case !asked && d.Certificate != nil:
 			a.page.line("%s", l.say("provisioned", clean(d.DeviceID), clean(d.Broker), clean(d.Certificate.Issuer), d.Certificate.NotAfter))
 		case d.Out != "":
 			a.page.line("%s", d.Out)
-		case d.Asked != nil:
+		case asked:
 			_, _ = fmt.Fprint(a.page.out, d.Asked.Request)
 		}
 		return nil
@@ -211,10 +240,12 @@ func (a *app) tellProvisioned(p provisioning, dir string, st identity.State) err
 		a.note("%s", l.say("provision.overridden", clean(text)))
 	}
 	switch {
-	case p.cert == "":
+	case asked:
 		a.note("%s", l.say("provision.next", clean(st.Asked.DeviceID)))
 	case st.Restart:
 		a.note("%s", l.say("provision.restart"))
+	case what == trusts:
+		a.note("%s", l.say("provision.trusted"))
 	default:
 		a.note("%s", l.say("provision.renewed"))
 	}

@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"deviceagent/agent/config"
 	"deviceagent/agent/diag"
@@ -106,11 +110,24 @@ func TestProvisionFromNothingToAnIdentity(t *testing.T) {
 			t.Errorf("provision %s: exit %d, want %d and %q\n%s%s", tc.args, code, tc.code, tc.says, out.stdout, out.stderr)
 		}
 	}
+	key := write(t, l.dir, "trusted.pem", trustedKey)
+	for _, says := range []string{"systemctl restart", "from the next message on"} {
+		out, code := l.provision("--trusted-keys", key)
+		if code != 0 || !strings.Contains(out.stderr, says) || !strings.HasPrefix(out.stdout, "provisioned rb-1") {
+			t.Errorf("keys that sign: exit %d, want %q\n%s%s", code, says, out.stdout, out.stderr)
+		}
+	}
 	renewed, _ := l.provision("--renew")
 	if done, code := l.provision("--certificate", l.signed(renewed.stdout)); code != 0 || !strings.Contains(done.stderr, "next connection") {
 		t.Errorf("exit %d %s%s", code, done.stdout, done.stderr)
 	}
 }
+
+// trustedKey is some Ed25519 public key.
+const trustedKey = `-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
+-----END PUBLIC KEY-----
+`
 
 func TestProvisionNamesWhatIsWrong(t *testing.T) {
 	l := newLine(t)
@@ -288,5 +305,49 @@ func TestFactoryResetAsksAnAgentThatRuns(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(held, "agent.db")); err != nil {
 		t.Error("wiped below an agent that runs")
+	}
+}
+
+// pseudoTerminal is both ends of one: what a person types into, and what the program has.
+func pseudoTerminal(t *testing.T) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { person.Close() })
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return person, program
+}
+
+// At a terminal a person is asked, and only a yes wipes; a document is never asked for in between.
+func TestFactoryResetAsksAtATerminal(t *testing.T) {
+	for _, tc := range []struct {
+		typed, form string
+		code        int
+	}{{"n\n", "text", diag.ExitRefused}, {"\n", "text", diag.ExitRefused}, {"y\n", "json", diag.ExitRefused}, {"y\n", "text", 0}} {
+		l := newLine(t)
+		write(t, l.state, "agent.db", "work")
+		person, program := pseudoTerminal(t)
+		if _, err := person.WriteString(tc.typed); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs paper
+		code := run(t.Context(), world{args: []string{"factory-reset", "--state-dir", l.state, "-o", tc.form}, stdin: program, stdout: &out, stderr: &errs, zone: time.UTC,
+			env: func(string) string { return "" }})
+		_, err := os.Stat(filepath.Join(l.state, "agent.db"))
+		if code != tc.code || (err != nil) != (tc.code == 0) || strings.Contains(errs.String(), "[y/N]") != (tc.form == "text") {
+			t.Errorf("%q in %s: exit %d, store %v\n%s%s", tc.typed, tc.form, code, err, out.String(), errs.String())
+		}
 	}
 }

@@ -79,6 +79,7 @@ var sentences = map[string][2]string{
 	"provision.next":       {"%s waits for its certificate: have the request signed, then deviceagentctl provision --certificate FILE", "%s 인증서를 기다립니다. 요청에 서명을 받은 뒤 deviceagentctl provision --certificate FILE"},
 	"provision.restart":    {"the settings are read at the start: systemctl restart deviceagent", "설정은 시작할 때 읽습니다: systemctl restart deviceagent"},
 	"provision.renewed":    {"the agent shows it at its next connection; nothing has to be restarted", "에이전트가 다음 연결부터 씁니다. 다시 시작할 필요가 없습니다"},
+	"provision.trusted":    {"the agent believes these keys from the next message on", "에이전트가 다음 메시지부터 이 키들을 믿습니다"},
 	"provision.overridden": {"what was provisioned does not count, since a file that counts more says %s", "더 우선하는 파일이 있어 프로비저닝한 값이 쓰이지 않습니다: %s"},
 	"reset.ask":            {"remove all work, utterances, preferences and keys of %s? [y/N] ", "%s 로봇의 작업, 발화, 환경설정, 키를 모두 지울까요? [y/N] "},
 	"reset.accepted":       {"factory reset accepted: %s stops what moves, ends, and wipes when it starts", "공장 초기화 접수: %s 로봇이 움직임을 멈추고 종료한 뒤 다시 시작할 때 지웁니다"},

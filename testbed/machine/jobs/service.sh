@@ -281,3 +281,41 @@ same 'restarts' "$(starts)" "$before"
 rm $conf/60-typo.toml
 systemctl restart deviceagent
 for unit in deviceagent.service deviceagent-{read,control,executor}.socket; do same "$unit" "$(systemctl is-active $unit)" active; done
+
+step 'root begins an identity; who operates renews it, by the agent in its sandbox; who looks does neither'
+cd $tmp
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=maker -keyout ca.key -out ca.pem 2>/dev/null
+printf 'extendedKeyUsage=clientAuth\n' >client.ext
+sign() { openssl x509 -req -in "$1" -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile client.ext 2>/dev/null; }
+deviceagentctl provision --device-id rb-machine --broker mqtts://127.0.0.1:8883 --ca ca.pem --out request.pem
+sign request.pem | deviceagentctl provision --certificate -
+same 'the pair' "$(stat -L -c '%a %U' /var/lib/deviceagent/identity/current/device.pem)" '600 deviceagent'
+systemctl restart deviceagent
+same 'the broker in force' "$(deviceagentctl config show -o json | jq -r '.data[] | select(.key == "broker.url") | .origin')" /var/lib/deviceagent/identity/current/agent.toml:5
+serial() { as looker deviceagentctl provision --show -o json | jq -r .data.certificate.serial; }
+before=$(serial)
+if as looker deviceagentctl provision --renew; then fail 'who may look renews'; fi
+if as driver deviceagentctl provision --device-id rb-machine --broker mqtts://elsewhere --force; then fail 'who may operate says whom the robot obeys'; fi
+as driver deviceagentctl provision --renew >renewal.pem
+sign renewal.pem | as driver deviceagentctl provision --certificate -
+[ "$(serial)" != "$before" ] || fail 'the certificate is the old one'
+same 'the new pair' "$(stat -L -c '%a %U' /var/lib/deviceagent/identity/current/device.pem)" '600 deviceagent'
+
+step 'a factory reset by who operates: systemd starts the agent anew, and nothing is left'
+epoch() { deviceagentctl status -o json | jq -r .data.store.epoch; }
+before=$(epoch)
+n=$(starts)
+if as looker deviceagentctl factory-reset --yes; then fail 'who may look resets'; fi
+as driver deviceagentctl factory-reset --yes --reason sold
+until_holds 60 more_than "$n"
+[ "$(epoch)" != "$before" ] || fail 'the store is the old one'
+[ ! -e /var/lib/deviceagent/factory-reset ] || fail 'the wish is still there'
+if grep -rl 'PRIVATE KEY' /var/lib/deviceagent; then fail 'a key is left'; fi
+
+step 'and with the agent dead, by root'
+systemctl stop deviceagent
+: >/var/lib/deviceagent/agent.db.damaged-1
+deviceagentctl factory-reset --yes
+[ ! -e /var/lib/deviceagent/agent.db ] && [ ! -e /var/lib/deviceagent/agent.db.damaged-1 ] || fail 'something is left'
+systemctl start deviceagent
+same 'state' "$(show deviceagent ActiveState)" active
