@@ -159,6 +159,7 @@ tools:
 	  sh -c "$$1" >/dev/null 2>&1 || { echo "make test needs $$4: $$3. On Debian: sudo apt-get install $$2"; exit 1; }; }; \
 	need() { that "command -v $$1" "$$2" "$$3" "$$1"; }; \
 	need mosquitto mosquitto 'the link is tested against a real MQTT broker'; \
+	need mosquitto_pub mosquitto-clients 'the guides speak with a broker by it'; \
 	need dbus-daemon dbus 'executors are tested on a real bus'; \
 	need busctl systemd 'the guides ask the bus by it'; \
 	need curl curl 'the guides ask by it'; \
