@@ -30,6 +30,8 @@ func (f *fault) Unwrap() error { return f.err }
 // and remembers why the connection ended.
 type guard struct {
 	net.Conn
+	patience time.Duration // of a write
+
 	in     *bufio.Reader // the library reads headers byte by byte
 	scan   packetScan
 	writer chan struct{} // one writer at a time; a channel, so that a waiting writer does not stop virtual time
@@ -40,8 +42,8 @@ type guard struct {
 	reads  atomic.Bool // the library has begun to read
 }
 
-func newGuard(conn net.Conn) *guard {
-	return &guard{Conn: conn, in: bufio.NewReader(conn), writer: make(chan struct{}, 1), ended: make(chan struct{})}
+func newGuard(conn net.Conn, patience time.Duration) *guard {
+	return &guard{Conn: conn, patience: patience, in: bufio.NewReader(conn), writer: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // errEnded replaces the standard library's text for a closed connection: the client library looks for that text and then keeps
@@ -77,7 +79,7 @@ func (g *guard) Write(p []byte) (int, error) {
 	case <-g.ended:
 		return 0, errEnded
 	}
-	_ = g.Conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = g.Conn.SetWriteDeadline(time.Now().Add(g.patience))
 	n, err := g.Conn.Write(p)
 	if err == nil {
 		_ = g.Conn.SetWriteDeadline(time.Time{})

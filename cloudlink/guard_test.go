@@ -28,7 +28,7 @@ func FuzzGuard(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g := newGuard(replay{in: bytes.NewReader(data)})
+		g := newGuard(replay{in: bytes.NewReader(data)}, writeTimeout)
 		for {
 			p, err := packets.ReadPacket(g)
 			if err != nil {
@@ -62,7 +62,7 @@ func TestEachWriteHasADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer func() { _ = far.Close() }()
-		g := newGuard(near)
+		g := newGuard(near, writeTimeout)
 		second := make(chan error, 1)
 		start := time.Now()
 		go func() { // waits for its turn, then learns that the connection has ended
@@ -97,7 +97,7 @@ func TestEndHasNoTextThatTheLibrarySwallows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGuard(conn)
+	g := newGuard(conn, writeTimeout)
 	g.fail(&fault{ReasonReceive, io.EOF})
 	for name, err := range map[string]error{
 		"read":  func() error { _, err := g.Read(make([]byte, 1)); return err }(),

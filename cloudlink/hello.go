@@ -10,13 +10,14 @@ type hello struct {
 	body  []byte
 	next  time.Time // when it is due
 	gap   time.Duration
-	fresh bool // what it says has changed since it was sent: said again, also to a planner that has answered
+	most  time.Duration // of gap
+	fresh bool          // what it says has changed since it was sent: said again, also to a planner that has answered
 }
 
 func (h *hello) prepare(s *session) *fault {
 	h.nonce = s.link.opt.NewID()
 	h.id = "hello " + h.nonce
-	h.gap, h.next = helloFirst, time.Now()
+	h.gap, h.most, h.next = s.link.opt.paced(helloFirst), s.link.opt.paced(helloMost), time.Now()
 	if f := h.say(s); f != nil {
 		return f
 	}
@@ -49,5 +50,5 @@ func (h *hello) pick(s *session, now time.Time) (publication, bool) {
 func (h *hello) sent(now time.Time) {
 	h.fresh = false
 	h.next = now.Add(h.gap)
-	h.gap = min(2*h.gap, helloMost)
+	h.gap = min(2*h.gap, h.most)
 }

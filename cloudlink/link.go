@@ -80,7 +80,12 @@ type Options struct {
 	NetworkUp   <-chan struct{} // a value ends the wait for the next dial; may be nil
 
 	StatusChanged <-chan struct{} // a value has the status of this connection published again; may be nil
+
+	Pace int // for labs: every time-out and wait of the link but Keepalive is so many times shorter; 0: 1
 }
+
+// paced is a time-out or a wait of this link.
+func (o *Options) paced(d time.Duration) time.Duration { return d / time.Duration(max(o.Pace, 1)) }
 
 // Link is the session. Create it with New, run it with Run.
 type Link struct {
@@ -155,7 +160,7 @@ func (l *Link) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		l.learn(end)
-		if !l.pause(ctx, l.back.next(l.opt.Rand())) {
+		if !l.pause(ctx, l.opt.paced(l.back.next(l.opt.Rand()))) {
 			return context.Cause(ctx)
 		}
 	}
@@ -175,11 +180,11 @@ func (l *Link) connectOnce(ctx context.Context, dial func(context.Context) (net.
 
 // learn draws the conclusions from an ended connection, before the next wait.
 func (l *Link) learn(end ending) {
-	if end.lasted >= stableAfter {
+	if end.lasted >= l.opt.paced(stableAfter) {
 		l.back.reset()
 	}
 	l.sizeCloses = countIf(l.sizeCloses, end.reason == ReasonOversize)
-	l.earlyCloses = countIf(l.earlyCloses, end.reason == ReasonClosed && end.lasted < stableAfter)
+	l.earlyCloses = countIf(l.earlyCloses, end.reason == ReasonClosed && end.lasted < l.opt.paced(stableAfter))
 	if l.earlyCloses >= twinAfter {
 		end.reason = ReasonTwin
 	}

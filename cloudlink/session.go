@@ -57,7 +57,7 @@ func newSession(l *Link, connNo string, dial func(context.Context) (net.Conn, er
 		handed:   make(chan handover),
 		receipts: make(chan bool),
 		over:     make(chan struct{}),
-		window:   newWindow(),
+		window:   newWindow(l.opt.paced(resendAfter)),
 	}
 	s.in = newIntake(s)
 	return s
@@ -151,9 +151,9 @@ func (s *session) options(ctx context.Context) (*mqtt.ClientOptions, *fault) {
 	o.SetOrderMatters(true)
 	o.SetAutoAckDisabled(true)
 	o.SetKeepAlive(l.opt.Keepalive)
-	o.SetPingTimeout(pingTimeout)
-	o.SetConnectTimeout(connectTimeout)
-	o.SetWriteTimeout(writeTimeout)
+	o.SetPingTimeout(l.opt.paced(pingTimeout))
+	o.SetConnectTimeout(l.opt.paced(connectTimeout))
+	o.SetWriteTimeout(l.opt.paced(writeTimeout))
 	o.SetBinaryWill(l.topic+"up/status", will, 1, true)
 	o.SetDefaultPublishHandler(func(_ mqtt.Client, m mqtt.Message) { s.in.offer(m) })
 	o.SetConnectionLostHandler(func(_ mqtt.Client, err error) { s.lost <- err })
@@ -173,13 +173,13 @@ func (s *session) options(ctx context.Context) (*mqtt.ClientOptions, *fault) {
 const cleanAfter = 3
 
 func (s *session) open(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.link.opt.paced(connectTimeout))
 	defer cancel()
 	conn, err := s.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := newGuard(conn)
+	g := newGuard(conn, s.link.opt.paced(writeTimeout))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard = g
@@ -203,7 +203,7 @@ func (s *session) fail(f *fault) {
 
 // awaitLoss waits until the library has put its goroutines to rest. It is bounded: the library is known to keep a loss to itself.
 func (s *session) awaitLoss() {
-	timer := time.NewTimer(2 * writeTimeout)
+	timer := time.NewTimer(2 * s.link.opt.paced(writeTimeout))
 	defer timer.Stop()
 	select {
 	case <-s.lost:
@@ -225,7 +225,7 @@ func (s *session) lossFault(err error) *fault {
 func (s *session) subscribe(ctx context.Context) *fault {
 	filter := s.link.topic + "down/+"
 	token := s.client.Subscribe(filter, 1, nil).(*mqtt.SubscribeToken)
-	timer := time.NewTimer(writeTimeout)
+	timer := time.NewTimer(s.link.opt.paced(writeTimeout))
 	defer timer.Stop()
 	select {
 	case <-token.Done():
@@ -272,7 +272,7 @@ func (s *session) drain(ctx context.Context, changed <-chan struct{}) (bool, *fa
 	for {
 		now := time.Now()
 		if s.window.stuck(now) {
-			return false, &fault{ReasonNoPuback, fmt.Errorf("no PUBACK for %v", resendAfter)}
+			return false, &fault{ReasonNoPuback, fmt.Errorf("no PUBACK for %v", s.window.again)}
 		}
 		pub, pubs := s.choose(now)
 		timer.Reset(s.wait(now, pubs != nil))

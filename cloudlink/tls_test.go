@@ -323,7 +323,7 @@ func TestTheLastWordsOfABrokerAreTheReason(t *testing.T) {
 		{"it said why", alert, alert},
 		{"it said nothing", io.EOF, syscall.ECONNRESET},
 	} {
-		g := newGuard(resetConn{words: tc.words})
+		g := newGuard(resetConn{words: tc.words}, writeTimeout)
 		if _, err := g.Write([]byte("CONNECT")); !errors.Is(err, tc.want) || !errors.Is(g.why(), tc.want) {
 			t.Errorf("%s: the reason is %v, want %v", tc.name, err, tc.want)
 		}

@@ -4,15 +4,16 @@ import "time"
 
 // window decides which outbox row is published next on one connection. It has no clock and no goroutine.
 type window struct {
-	rows   []Row // the last picture of the outbox, lowest first, at most windowRows
-	next   int   // rows before it were sent on this connection
+	again  time.Duration // after which a row without a receipt is published again
+	rows   []Row         // the last picture of the outbox, lowest first, at most windowRows
+	next   int           // rows before it were sent on this connection
 	sent   map[string]time.Time
 	order  []string             // ids in the order of their last publish; what has left the outbox is passed over
 	flying map[string]time.Time // published, without PUBACK: rows and hello
 }
 
-func newWindow() *window {
-	return &window{sent: map[string]time.Time{}, flying: map[string]time.Time{}}
+func newWindow(again time.Duration) *window {
+	return &window{again: again, sent: map[string]time.Time{}, flying: map[string]time.Time{}}
 }
 
 // refresh takes a new picture of the outbox.
@@ -34,7 +35,7 @@ func (w *window) pick(now time.Time) (Row, bool) {
 	if len(w.flying) >= inFlightMax {
 		return Row{}, false
 	}
-	if id, at, ok := w.oldest(); ok && !now.Before(at.Add(resendAfter)) {
+	if id, at, ok := w.oldest(); ok && !now.Before(at.Add(w.again)) {
 		return w.row(id)
 	}
 	for ; w.next < len(w.rows); w.next++ {
@@ -91,10 +92,10 @@ func (w *window) due(chosen bool) time.Time {
 		}
 	}
 	for _, at := range w.flying {
-		earlier(at.Add(resendAfter))
+		earlier(at.Add(w.again))
 	}
 	if _, at, ok := w.oldest(); ok && !chosen && len(w.flying) < inFlightMax {
-		earlier(at.Add(resendAfter))
+		earlier(at.Add(w.again))
 	}
 	return first
 }
@@ -102,7 +103,7 @@ func (w *window) due(chosen bool) time.Time {
 // stuck says that the broker has not acknowledged a publish for longer than a receipt may take.
 func (w *window) stuck(now time.Time) bool {
 	for _, at := range w.flying {
-		if !now.Before(at.Add(resendAfter)) {
+		if !now.Before(at.Add(w.again)) {
 			return true
 		}
 	}

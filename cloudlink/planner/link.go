@@ -40,16 +40,17 @@ type outgoing struct {
 
 // Bounds of one connection.
 const (
-	keepAlive    = 30 * time.Second
-	pingTimeout  = 10 * time.Second
-	writeTimeout = 10 * time.Second
-	setupTimeout = 30 * time.Second // dial, CONNACK and SUBACK
-	disconnectMS = 100
-	inFlight     = 32
-	stableAfter  = time.Minute
-	backoffMin   = time.Second
-	backoffMax   = time.Minute
-	outQueue     = 2048
+	keepAlive     = 30 * time.Second
+	pingTimeout   = 10 * time.Second
+	writeTimeout  = 10 * time.Second
+	setupTimeout  = 30 * time.Second // dial, CONNACK and SUBACK
+	pubackTimeout = 60 * time.Second
+	disconnectMS  = 100
+	inFlight      = 32
+	stableAfter   = time.Minute
+	backoffMin    = time.Second
+	backoffMax    = time.Minute
+	outQueue      = 2048
 )
 
 func newLink(opt *Options) *link {
@@ -80,10 +81,10 @@ func (l *link) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) >= stableAfter {
+		if time.Since(began) >= l.opt.paced(stableAfter) {
 			wait = backoffMin
 		}
-		pause := time.Duration(rand.Int64N(int64(wait))) + 10*time.Millisecond
+		pause := l.opt.paced(time.Duration(rand.Int64N(int64(wait)))) + 10*time.Millisecond
 		l.opt.Log.Warn().Err(err).Int64(keyWaitMS, pause.Milliseconds()).Msg("broker connection ended, will dial again")
 		wait = min(2*wait, backoffMax)
 		timer := time.NewTimer(pause)
@@ -126,12 +127,12 @@ func (l *link) connection(ctx context.Context) error {
 	s := &session{lost: make(chan error, 1), ended: make(chan struct{})}
 	s.client = mqtt.NewClient(l.options(ctx, s))
 	defer s.end()
-	if err := s.await(ctx, s.client.Connect(), setupTimeout); err != nil {
+	if err := s.await(ctx, s.client.Connect(), l.opt.paced(setupTimeout)); err != nil {
 		return fmt.Errorf("cannot connect to broker: %w", err)
 	}
 	l.drop() // before the subscription: retained hellos come with it, and their answers must not be dropped
 	sub := s.client.Subscribe(upFilter, 1, l.handler(s))
-	if err := s.await(ctx, sub, setupTimeout); err != nil {
+	if err := s.await(ctx, sub, l.opt.paced(setupTimeout)); err != nil {
 		return fmt.Errorf("cannot subscribe to %s: %w", upFilter, err)
 	}
 	if t, ok := sub.(*mqtt.SubscribeToken); ok {
@@ -177,11 +178,11 @@ func (l *link) options(ctx context.Context, s *session) *mqtt.ClientOptions {
 	o.SetAutoReconnect(false).SetConnectRetry(false)
 	o.SetCleanSession(true) // devices send again what has no receipt; a kept session only brings the same late
 	o.SetStore(mqtt.NewMemoryStore())
-	o.SetKeepAlive(keepAlive).SetPingTimeout(pingTimeout).SetWriteTimeout(writeTimeout).SetConnectTimeout(setupTimeout)
+	o.SetKeepAlive(max(time.Second, l.opt.paced(keepAlive))).SetPingTimeout(l.opt.paced(pingTimeout)).SetWriteTimeout(l.opt.paced(writeTimeout)).SetConnectTimeout(l.opt.paced(setupTimeout))
 	o.SetAutoAckDisabled(true).SetOrderMatters(true)
 	o.SetConnectionLostHandler(func(_ mqtt.Client, err error) { s.fail(err) })
 	o.SetCustomOpenConnectionFn(func(*url.URL, mqtt.ClientOptions) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+		ctx, cancel := context.WithTimeout(ctx, l.opt.paced(setupTimeout))
 		defer cancel()
 		c, err := l.opt.Dial(ctx)
 		if err != nil {
@@ -248,7 +249,7 @@ func (l *link) write(ctx context.Context, s *session, o outgoing, slots chan str
 		}
 		<-slots
 	default:
-		s.tokens.Go(func() { s.release(t, slots) })
+		s.tokens.Go(func() { s.release(t, slots, l.opt.paced(pubackTimeout)) })
 	}
 	return nil
 }
@@ -261,9 +262,14 @@ func (l *link) signed(data []byte) ([]byte, error) {
 	return wire.Sign(data, l.opt.Signing)
 }
 
-// release frees a slot when the broker has acked, and fails the connection if it never will.
-func (s *session) release(t mqtt.Token, slots chan struct{}) {
+// release frees a slot when the broker has acked, and fails the connection if it does not in time: 32 that never come would stop all
+// that is sent, and the connection would look well.
+func (s *session) release(t mqtt.Token, slots chan struct{}, limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
 	select {
+	case <-timer.C:
+		s.fail(fmt.Errorf("no acknowledgement of a message from the broker within %v", limit))
 	case <-t.Done():
 		if err := t.Error(); err != nil {
 			s.fail(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -330,4 +331,14 @@ func TestAckBelongsToItsConnection(t *testing.T) {
 			t.Errorf("%d acks (%v), want %d", m.acks, err, tc.acks)
 		}
 	}
+}
+
+// A broker that answers pings and acknowledges nothing would take 32 messages and then hold all others back for ever.
+func TestF40_NoPubackEndsTheConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		after, err := linkRig(t, accept(1, nil), func(l *link) { l.send("deviceagent/v1/rb-1/down/plan", []byte("x")) })
+		if after < pubackTimeout || after > pubackTimeout+time.Second || err == nil || !strings.Contains(err.Error(), "no acknowledgement") {
+			t.Errorf("ended after %v: %v", after, err)
+		}
+	})
 }

@@ -64,7 +64,11 @@ type Options struct {
 	Now   func() time.Time
 	NewID func() string    // UUIDv7
 	Ticks <-chan time.Time // drives re-sends and expiry; default: each second
+	Pace  int              // for labs: re-sends, and every time-out of the link to the broker, are so many times shorter; 0: 1
 }
+
+// paced is a wait towards the broker or a device.
+func (o *Options) paced(d time.Duration) time.Duration { return d / time.Duration(max(o.Pace, 1)) }
 
 // Secret is text that must not be printed.
 type Secret string

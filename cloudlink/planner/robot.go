@@ -99,7 +99,7 @@ func (r *robot) forgetSends() {
 
 // due lists what to send now, in sequence order. At most unackedPlans plans are unanswered under the present epoch. A plan of
 // another epoch is never sent again: the device that knew it has lost its store, and is told to close it instead.
-func (r *robot) due(now time.Time) []string {
+func (r *robot) due(now time.Time, again time.Duration) []string {
 	if r.epoch == "" || !r.online {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (r *robot) due(now time.Time) []string {
 			}
 			ids = append(ids, p.id)
 		case p.plan && p.epoch != r.epoch:
-		case p.sent.IsZero() || now.Sub(p.sent) >= resendAfter:
+		case p.sent.IsZero() || now.Sub(p.sent) >= again:
 			ids = append(ids, p.id)
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Server) pump(ctx context.Context, id string) error {
 		return nil
 	}
 	now := s.opt.Now()
-	ids := r.due(now)
+	ids := r.due(now, s.opt.paced(resendAfter))
 	if len(ids) == 0 {
 		return nil
 	}

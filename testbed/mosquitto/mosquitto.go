@@ -1,0 +1,85 @@
+// Package mosquitto runs a real mosquitto on free loopback ports, for tests and campaigns: started, killed without a warning, and started
+// again on the same port. It must not be part of a device.
+package mosquitto
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Broker is one mosquitto.
+type Broker struct {
+	Addr string // of the plain listener, as in 127.0.0.1:41883
+
+	path, conf string
+	cmd        *exec.Cmd
+	ended      chan struct{}
+}
+
+// Start runs one whose files are kept in dir. conf writes the configuration for its port.
+func Start(dir string, conf func(port string) string) (*Broker, error) {
+	path, err := exec.LookPath("mosquitto")
+	if err != nil {
+		path = "/usr/sbin/mosquitto" // not in the PATH of ordinary users on Debian
+		if _, err := os.Stat(path); err != nil {
+			return nil, errors.New("mosquitto is not installed (on Debian: apt-get install mosquitto)")
+		}
+	}
+	addr, err := free()
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{Addr: addr, path: path, conf: filepath.Join(dir, "mosquitto.conf")}
+	_, port, _ := net.SplitHostPort(addr)
+	if err := os.WriteFile(b.conf, []byte(conf(port)), 0o644); err != nil {
+		return nil, fmt.Errorf("cannot write the configuration of mosquitto: %w", err)
+	}
+	return b, b.Again()
+}
+
+// free is an address that nobody listens on.
+func free() (string, error) {
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("cannot find a free port: %w", err)
+	}
+	return probe.Addr().String(), probe.Close()
+}
+
+// Again starts it anew, with what its configuration lets it keep.
+func (b *Broker) Again() error {
+	var said strings.Builder
+	cmd, ended := exec.Command(b.path, "-c", b.conf), make(chan struct{})
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start mosquitto: %w", err)
+	}
+	b.cmd, b.ended = cmd, ended
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); {
+		if conn, err := net.DialTimeout("tcp", b.Addr, time.Second); err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-ended:
+			return fmt.Errorf("mosquitto ended: %s", said.String())
+		case <-tick.C:
+		}
+	}
+	b.Kill()
+	return errors.New("mosquitto does not listen after 30 s")
+}
+
+// Kill ends it as a power cut would.
+func (b *Broker) Kill() {
+	_ = b.cmd.Process.Kill()
+	<-b.ended
+}
