@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"deviceagent/agent/reset"
@@ -39,6 +40,7 @@ type Agent struct {
 
 	modeChanged chan struct{} // for the link
 	resetAsked  chan struct{} // a factory reset is on the disk
+	certEnds    atomic.Pointer[time.Time]
 }
 
 // New opens the store and loads what was open. Nothing runs before [Agent.Run], which has to be called then: systemd is asked for time
@@ -203,7 +205,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	if a.link != nil {
 		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
 	}
-	return append(parts, part{"pruning", a.pruning}, part{"reset", a.resetting}, part{"watchdog", a.watchdog}), nil
+	return append(parts, part{"pruning", a.pruning}, part{"device", a.device}, part{"watchdog", a.watchdog}), nil
 }
 
 // bound says whether the catalog binds a method to a service: nobody else may register it.

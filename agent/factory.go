@@ -37,12 +37,23 @@ func (a *Agent) FactoryReset(by, why string) error {
 	return nil
 }
 
-// resetting waits for the wish, stops what moves, and ends the agent.
-func (a *Agent) resetting(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-a.resetAsked:
+// certificateEvery is how often the end of the certificate is looked at: the field tool may have put another in place.
+const certificateEvery = time.Minute
+
+// device watches over what the device itself is: it looks when its certificate ends, and waits for the wish to be reset. Then it stops what
+// moves, and ends the agent.
+func (a *Agent) device(ctx context.Context) error {
+	look := time.NewTicker(certificateEvery)
+	defer look.Stop()
+	for asked := false; !asked; {
+		a.lookAtCertificate()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		case <-a.resetAsked:
+			asked = true
+		}
 	}
 	bound, cancel := context.WithTimeout(ctx, resetStop)
 	defer cancel()
@@ -96,7 +107,9 @@ func (e eyes) Renew(anew bool) (identity.State, error) { return e.a.place().Rene
 
 // Certify takes it.
 func (e eyes) Certify(cert, issuer []byte) (identity.State, error) {
-	return e.a.place().Certify(cert, issuer, tlsTime()())
+	s, err := e.a.place().Certify(cert, issuer, tlsTime()())
+	e.a.lookAtCertificate()
+	return s, err
 }
 
 // FactoryReset gives the robot away.
@@ -110,19 +123,28 @@ func (a *Agent) place() identity.Place { return identity.In(a.o.Config.StateDir)
 // warnBefore is how long before its end a certificate is spoken of. Source: a month is what an authority without a person behind it needs.
 const warnBefore = 30 * 24 * time.Hour
 
-// endsSoon is the warning about a certificate that ends; "": there is none, or time enough. An identity that is not provisioned here has
-// somebody else to watch it.
+// lookAtCertificate keeps the end of the certificate, since who asks for the status waits for no disk. Of an identity that was not provisioned
+// here somebody else knows the end.
+func (a *Agent) lookAtCertificate() {
+	var ends time.Time
+	if s, err := a.place().Look(); err == nil {
+		ends = s.Ends()
+	}
+	a.certEnds.Store(&ends)
+}
+
+// endsSoon is the warning about a certificate that ends; "": there is none, or time enough.
 func (a *Agent) endsSoon() string {
-	s, err := a.place().Look()
-	if err != nil || s.Certificate == nil {
+	ends := a.certEnds.Load()
+	if ends == nil || ends.IsZero() {
 		return ""
 	}
-	left := s.Ends().Sub(tlsTime()())
+	left, at := ends.Sub(tlsTime()()), ends.UTC().Format(time.RFC3339)
 	switch {
 	case left > warnBefore:
 		return ""
 	case left < 0:
-		return "the device's certificate ended at " + s.Certificate.NotAfter + ": deviceagentctl provision --renew"
+		return "the device's certificate ended at " + at + ": deviceagentctl provision --renew"
 	}
-	return "the device's certificate ends at " + s.Certificate.NotAfter + ": deviceagentctl provision --renew"
+	return "the device's certificate ends at " + at + ": deviceagentctl provision --renew"
 }

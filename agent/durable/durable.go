@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -58,9 +60,9 @@ func Folder(path string, files map[string][]byte) error {
 	if err == nil {
 		err = os.Mkdir(fresh, 0o700)
 	}
-	for name, data := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err == nil {
-			err = create(filepath.Join(fresh, name), data)
+			err = create(filepath.Join(fresh, name), files[name])
 		}
 	}
 	if err == nil {
@@ -107,28 +109,37 @@ func Rename(from, to string) error {
 
 // Remove removes a file, a link (and not what it points to), or a folder with all in it. What is not there is fine.
 func Remove(path string) error {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	there, err := removeAll(path)
+	if there && err == nil {
+		err = Sync(filepath.Dir(path))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot remove: %w", err)
 	}
+	return nil
+}
+
+// removeAll says whether there was anything.
+func removeAll(path string) (there bool, err error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
 	if info.IsDir() {
 		entries, err := os.ReadDir(path)
 		if err != nil {
-			return fmt.Errorf("cannot remove: %w", err)
+			return true, err
 		}
 		for _, e := range entries {
-			if err := Remove(filepath.Join(path, e.Name())); err != nil {
-				return err
+			if _, err := removeAll(filepath.Join(path, e.Name())); err != nil {
+				return true, err
 			}
 		}
 	}
-	if err := remove(path); err != nil {
-		return fmt.Errorf("cannot remove: %w", err)
-	}
-	return nil
+	return true, remove(path)
 }
 
 func remove(path string) error {

@@ -103,3 +103,28 @@ func TestAFolderIsHeldByOne(t *testing.T) {
 	}
 	again()
 }
+
+// What a call has returned from is on the disk, names included: the last thing it does is to make them so.
+func TestNamesAreOnTheDiskWhenACallReturns(t *testing.T) {
+	dir := t.TempDir()
+	t.Cleanup(func() { durable.Step = nil })
+	for _, call := range []struct {
+		name string
+		do   func() error
+	}{
+		{"write", func() error { return durable.Write(filepath.Join(dir, "f"), nil) }},
+		{"folder", func() error { return durable.Folder(filepath.Join(dir, "d"), map[string][]byte{"a": nil, "b": nil}) }},
+		{"link", func() error { return durable.Link("d", filepath.Join(dir, "l")) }},
+		{"rename", func() error { return durable.Rename(filepath.Join(dir, "f"), filepath.Join(dir, "g")) }},
+		{"remove", func() error { return durable.Remove(filepath.Join(dir, "d")) }},
+	} {
+		var last string
+		durable.Step = func(what, path string) error { last = what + " " + path; return nil }
+		if err := call.do(); err != nil {
+			t.Fatal(err)
+		}
+		if last != "sync "+dir {
+			t.Errorf("%s ends with %q", call.name, last)
+		}
+	}
+}

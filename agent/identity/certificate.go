@@ -16,6 +16,9 @@ import (
 // maxName is the longest common name that certificates have. Source: X.520, ub-common-name; OpenSSL refuses a longer one.
 const maxName = 64
 
+// plannerName is the common name that no robot may have. Source: packaging/mosquitto/deviceagent.acl.
+const plannerName = "planner"
+
 // maxText bounds what is handed in. Bytes. A chain of four certificates has 8 KiB.
 const maxText = 64 << 10
 
@@ -27,6 +30,9 @@ func (w Wish) check() error {
 	}
 	if len(w.DeviceID) > maxName {
 		out = append(out, fmt.Sprintf("device_id has %d letters, the common name of a certificate at most %d", len(w.DeviceID), maxName))
+	}
+	if w.DeviceID == plannerName {
+		out = append(out, "device_id "+plannerName+" is the planner's name at the broker, which may write to every robot")
 	}
 	if len(w.CA) > 0 {
 		if _, err := certificates(w.CA, "the authority's file"); err != nil {

@@ -222,6 +222,7 @@ func TestEveryFaultOfAWishIsNamed(t *testing.T) {
 	}{
 		"no name":              {func(w *identity.Wish) { w.DeviceID = "" }, "device_id must be set"},
 		"a bad name":           {func(w *identity.Wish) { w.DeviceID = "rb/1" }, "device_id must be"},
+		"the planner's":        {func(w *identity.Wish) { w.DeviceID = "planner" }, "the planner's name"},
 		"a long name":          {func(w *identity.Wish) { w.DeviceID = strings.Repeat("x", 65) }, "at most 64"},
 		"no broker":            {func(w *identity.Wish) { w.Broker = "" }, "broker.url must be set"},
 		"a broker without TLS": {func(w *identity.Wish) { w.Broker = "mqtt://b" }, "mqtts://"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -169,6 +170,9 @@ func (p provisioning) here(dir string, in inputs, what act) (identity.State, err
 	}
 	w := identity.Wish{DeviceID: p.device, Broker: p.broker, CA: in.ca, Trusted: in.trusted, RequireSigned: p.signed}
 	if c, _, ok := inForce(dir); ok {
+		if _, err := os.Stat(filepath.Join(dir, "agent.db")); err == nil && p.device != "" && c.DeviceID != "" && p.device != c.DeviceID {
+			return identity.State{}, identity.Faults{fmt.Sprintf("device_id: the work in the store is that of %s, and the agent would not start with it as %s: stop the agent, then deviceagentctl factory-reset", c.DeviceID, p.device)}
+		}
 		w.DeviceID, w.Broker = orText(w.DeviceID, c.DeviceID), orText(w.Broker, c.Broker.URL)
 	}
 	return place.Ask(w, p.force)

@@ -141,6 +141,26 @@ func TestProvisionNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A store belongs to a name: under another one the agent would not start.
+func TestProvisionDoesNotRenameARobotThatHasWork(t *testing.T) {
+	l := newLine(t)
+	out, _ := l.begin()
+	if out, code := l.provision("--certificate", l.signed(out.stdout)); code != 0 {
+		t.Fatal(out.stderr)
+	}
+	rename := []string{"--device-id", "rb-2", "--broker", "mqtts://broker.example", "--ca", filepath.Join(l.dir, "ca.pem"), "--force"}
+	write(t, l.state, "agent.db", "work")
+	if out, code := l.provision(rename...); code != diag.ExitUsage || !strings.Contains(out.stderr, "factory-reset") {
+		t.Errorf("exit %d %s", code, out.stderr)
+	}
+	if out, code := l.run("factory-reset", "--state-dir", l.state, "--yes"); code != 0 {
+		t.Fatal(out.stderr)
+	}
+	if out, code := l.provision(rename...); code != 0 {
+		t.Errorf("exit %d %s", code, out.stderr)
+	}
+}
+
 // What an administrator has set counts more than what is provisioned; the engineer hears of it.
 func TestProvisionSaysWhatDoesNotCount(t *testing.T) {
 	l := newLine(t)

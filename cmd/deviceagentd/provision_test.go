@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,11 +141,27 @@ func newCloud(t *testing.T, r *robot, a *authority.Authority) *cloud {
 	return c
 }
 
+// signingKey is the planner's; trusted.pem is its public half.
+func (c *cloud) signingKey() string {
+	c.t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	own, err := x509.MarshalPKCS8PrivateKey(private)
+	open, err2 := x509.MarshalPKIXPublicKey(public)
+	if err := errors.Join(err, err2); err != nil {
+		c.t.Fatal(err)
+	}
+	c.write("trusted.pem", authority.Block("PUBLIC KEY", open))
+	return c.write("signing.pem", authority.Block("PRIVATE KEY", own))
+}
+
 func (c *cloud) startPlanner() {
 	c.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "plannerd"), "--listen", "127.0.0.1:0", "--db", c.at("planner.db"), "--broker", "mqtts://127.0.0.1:"+c.port,
-		"--broker-ca", c.at("server-ca.crt"), "--broker-cert", c.at("planner.crt"), "--broker-key", c.at("planner.key"), "--log-level", "warn")
+		"--broker-ca", c.at("server-ca.crt"), "--broker-cert", c.at("planner.crt"), "--broker-key", c.at("planner.key"), "--signing-key", c.signingKey(), "--log-level", "warn")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	read, write := io.Pipe()
@@ -282,9 +300,9 @@ func TestProvisionRenewResetAndBeginAgain(t *testing.T) {
 	if end := r.start(io.Discard, "").end(); end.ExitStatus() != exitUsage {
 		t.Fatalf("an agent without a name: exit %d", end.ExitStatus())
 	}
-	provision := func(by *authority.Authority) {
+	provision := func(by *authority.Authority, args ...string) {
 		t.Helper()
-		request := c.ctl("provision", "--device-id", "rb-factory", "--broker", "mqtts://127.0.0.1:"+c.port, "--ca", r.at("server-ca.crt"))
+		request := c.ctl(append([]string{"provision", "--device-id", "rb-factory", "--broker", "mqtts://127.0.0.1:" + c.port, "--ca", r.at("server-ca.crt"), "--trusted-keys", r.at("trusted.pem")}, args...)...)
 		c.certified(by, request, "--issuer", c.write("issuer.pem", by.PEM))
 	}
 	provision(first)
@@ -333,8 +351,8 @@ func TestProvisionRenewResetAndBeginAgain(t *testing.T) {
 	agent.signal(syscall.SIGTERM)
 	agent.end()
 
-	// And anew, with the authority of then.
-	provision(second)
+	// And anew, with the authority of then; and from now on it believes what is signed, and nothing else.
+	provision(second, "--require-signed")
 	r.start(io.Discard, "")
 	r.hear("READY=1")
 	c.until("the robot to be online again", func() bool { return c.link() == "online" && c.online() })
