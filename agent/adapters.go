@@ -42,7 +42,10 @@ type downlink struct {
 
 // Receive returns when the answer is durable. What the store did not take is not acknowledged: the broker sends it again.
 func (d downlink) Receive(ctx context.Context, payload []byte) error {
-	_, err := d.m.Receive(ctx, payload, taskmanager.FromCloud)
+	ans, err := d.m.Receive(ctx, payload, taskmanager.FromCloud)
+	if err == nil {
+		d.a.refused.note(ans, len(payload))
+	}
 	return err
 }
 

@@ -92,6 +92,11 @@ func (a *Agent) warnings() (out []string) {
 		out = append(out, text)
 	}
 	out = append(out, strangers(a.o.Catalog)...)
+	if a.link != nil {
+		if text := a.refused.warning(a.link.State().Dropped); text != "" {
+			out = append(out, text)
+		}
+	}
 	if n := a.manager.KeptOut(); n > 0 {
 		out = append(out, strconv.Itoa(n)+" messages or events made the agent fail and are refused")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+	"github.com/rs/zerolog"
 
 	"deviceagent/bridge/wire"
 )
@@ -112,7 +113,7 @@ func (in *intake) handle(ctx context.Context, m mqtt.Message) error {
 		return nil
 	}
 	if m.Retained() {
-		l.opt.Log.Warn().Str("topic", m.Topic()).Int("bytes", len(m.Payload())).
+		l.drop().Str("topic", m.Topic()).Int("bytes", len(m.Payload())).
 			Msg("retained message refused; clear it at the broker, and publish without the retain flag")
 		return nil
 	}
@@ -122,17 +123,24 @@ func (in *intake) handle(ctx context.Context, m mqtt.Message) error {
 	}
 	e, err := wire.Decode(m.Payload(), wire.Options{AllowJSON: l.opt.AllowJSON, Direction: wire.Down, Keys: l.opt.Keys(), Signed: l.opt.Signed})
 	if err != nil || e.Receipt == nil {
-		l.opt.Log.Warn().Err(err).Msg("unreadable receipt dropped") // a receipt is never answered
+		l.drop().Err(err).Msg("unreadable receipt dropped") // a receipt is never answered
 		return nil
 	}
 	return in.receipt(ctx, e)
+}
+
+// drop counts a message that is not taken, and begins its line of the log. Who may publish can send as many as he likes: they do not fill
+// the log.
+func (l *Link) drop() *zerolog.Event {
+	l.set(func(st *State) { st.Dropped++ })
+	return l.strange.Warn().Int64("dropped", l.State().Dropped)
 }
 
 // receipt judges a receipt and passes it on.
 func (in *intake) receipt(ctx context.Context, e wire.Envelope) error {
 	l := in.s.link
 	if e.DeviceID != l.opt.DeviceID || (e.StoreEpoch != "" && l.opt.StoreEpoch != "" && e.StoreEpoch != l.opt.StoreEpoch) {
-		l.opt.Log.Warn().Str("id", e.ID).Str("receipt_device_id", e.DeviceID).Msg("receipt of another device or store dropped")
+		l.drop().Str("id", e.ID).Str("receipt_device_id", e.DeviceID).Msg("receipt of another device or store dropped")
 		return nil
 	}
 	r := *e.Receipt

@@ -92,6 +92,8 @@ type Link struct {
 	opt   Options
 	topic string // prefix with trailing slash
 
+	strange zerolog.Logger // for what strangers can cause: so many lines, and then no more for a while
+
 	mu          sync.Mutex
 	state       State
 	lastReceipt string // message id of the newest receipt
@@ -106,6 +108,12 @@ type Link struct {
 	earlyCloses int // connections in a row that the broker closed soon
 	lastEnd     Reason
 }
+
+// Bounds of the lines about messages that are not taken.
+const (
+	strangeLines  = 5
+	strangePeriod = time.Minute
+)
 
 // New makes a link. Nothing happens before Run.
 func New(opt Options) *Link {
@@ -123,6 +131,7 @@ func New(opt Options) *Link {
 		topic:   "deviceagent/v1/" + opt.DeviceID + "/",
 		state:   State{Phase: Offline, Since: time.Now(), Reason: ReasonStarting},
 		changed: make(chan struct{}, 1),
+		strange: opt.Log.Sample(&zerolog.BurstSampler{Burst: strangeLines, Period: strangePeriod}),
 	}
 }
 
