@@ -93,11 +93,11 @@ func Finish(stateDir string) (*Report, error) {
 	if text, err := os.ReadFile(filepath.Join(stateDir, marker)); err == nil {
 		_ = json.Unmarshal(text, &r.Wish) // who asked is for the log only
 	}
-	// Keys first: should the power go for good, they are what must not be found.
-	if err := identity.In(stateDir).Forget(); err != nil {
+	// Keys first: should the power go for good, they are what must not be found. What cannot be removed keeps nothing else from being.
+	if err := errors.Join(identity.In(stateDir).Forget(), r.wipe(stateDir)); err != nil {
 		return nil, fmt.Errorf("cannot finish the factory reset: %w", err)
 	}
-	if err := r.wipe(stateDir); err != nil {
+	if err := durable.Remove(filepath.Join(stateDir, marker)); err != nil {
 		return nil, fmt.Errorf("cannot finish the factory reset: %w", err)
 	}
 	return r, nil
@@ -105,25 +105,17 @@ func Finish(stateDir string) (*Report, error) {
 
 func (r *Report) wipe(stateDir string) error {
 	entries, err := os.ReadDir(stateDir)
-	if err != nil {
-		return err
-	}
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == marker || name == identityFolder:
 		case known(name):
-			if err := durable.Remove(filepath.Join(stateDir, name)); err != nil {
-				return err
-			}
+			err = errors.Join(err, durable.Remove(filepath.Join(stateDir, name)))
 			r.Removed = append(r.Removed, name)
 		default:
 			r.Left = append(r.Left, name)
 		}
 	}
-	if err := durable.Sync(stateDir); err != nil { // before the wish goes, what was wished is on the disk
-		return err
-	}
-	return errors.Join(durable.Remove(filepath.Join(stateDir, marker)), durable.Sync(stateDir))
+	return err
 }
 
 func known(name string) bool {

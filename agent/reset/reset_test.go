@@ -249,7 +249,7 @@ func TestAResetThatCannotBeFinishedIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	durable.Step = func(what, path string) error {
-		if what == "remove" && strings.HasSuffix(path, "agent.db") {
+		if what == "remove" && strings.HasSuffix(path, "rooms.json") {
 			return fs.ErrPermission
 		}
 		return nil
@@ -260,6 +260,9 @@ func TestAResetThatCannotBeFinishedIsAnError(t *testing.T) {
 	}
 	if asked, _ := reset.Asked(dir); !asked {
 		t.Fatal("the wish is forgotten")
+	}
+	if found := append(holding(t, dir, utterance), holding(t, dir, "PRIVATE KEY")...); len(found) != 1 || filepath.Base(found[0]) != "rooms.json" {
+		t.Errorf("one file cannot be removed, and what is left is in %v", found)
 	}
 }
 

@@ -22,7 +22,7 @@ func (a *app) completions(root *cobra.Command) {
 		"pause": open, "resume": open, "cancel": open, "kill": open,
 		"context": a.contextKeys,
 		"status":  cobra.NoFileCompletions, "ps": cobra.NoFileCompletions, "schedules": cobra.NoFileCompletions,
-		"executors": cobra.NoFileCompletions, "version": cobra.NoFileCompletions,
+		"executors": cobra.NoFileCompletions, "version": cobra.NoFileCompletions, "provision": cobra.NoFileCompletions, "factory-reset": cobra.NoFileCompletions,
 	} {
 		for _, cmd := range root.Commands() {
 			if cmd.Name() == name {
