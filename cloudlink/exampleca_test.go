@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +189,29 @@ func serialFile(t *testing.T, e *example, conf *tls.Config) string {
 		t.Fatal(err)
 	}
 	return e.path(fmt.Sprintf("issued/%X.pem", c.SerialNumber.Bytes()))
+}
+
+// Days are asked for by the environment: of a test of expiry, or of a line that renews often.
+func TestTheExampleAuthoritySignsForAsLongAsItIsTold(t *testing.T) {
+	t.Setenv("AUTHORITY_DAYS", "9")
+	t.Setenv("SERVER_DAYS", "3")
+	t.Setenv("CLIENT_DAYS", "2")
+	t.Setenv("CRL_DAYS", "1")
+	e := newExample(t)
+	e.do("server", e.dir, "broker", "localhost", "::1", "10.0.0.1")
+	e.do("client", e.dir, "planner")
+	for name, days := range map[string]int{"ca.crt": 9, "broker.crt": 3, "planner.crt": 2} {
+		if c := e.leaf(name); c.NotAfter.Sub(c.NotBefore) != time.Duration(days)*24*time.Hour {
+			t.Errorf("%s is good from %v to %v, want %d days", name, c.NotBefore, c.NotAfter, days)
+		}
+	}
+	if c := e.leaf("broker.crt"); !slices.Equal(c.DNSNames, []string{"localhost"}) || len(c.IPAddresses) != 2 {
+		t.Errorf("the broker's certificate is good for %v %v", c.DNSNames, c.IPAddresses)
+	}
+	b, _ := pem.Decode([]byte(read(t, e.path("ca.crl"))))
+	if list, err := x509.ParseRevocationList(b.Bytes); err != nil || list.NextUpdate.Sub(list.ThisUpdate) != 24*time.Hour {
+		t.Errorf("the list of revoked ones: %v, %v", list, err)
+	}
 }
 
 // What the example authority does not sign: who may name himself is somebody else at the broker.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rs/zerolog"
+
 	"deviceagent/bridge/wire"
 )
 
@@ -222,9 +224,10 @@ func TestRefusesToStartOpen(t *testing.T) {
 	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "needs a token") {
 		t.Errorf("New on 0.0.0.0 without token: %v", err)
 	}
-	opt.Token = "t"
-	if _, err := New(opt); err != nil {
-		t.Errorf("New on 0.0.0.0 with a token: %v", err)
+	var log lockedBuffer
+	opt.Token, opt.Log = "t", zerolog.New(&log)
+	if _, err := New(opt); err != nil || !strings.Contains(log.String(), "in clear") {
+		t.Errorf("New on 0.0.0.0 with a token: %v, the log says %q", err, log.String())
 	}
 	opt.Token, opt.TLS = "", TLSFiles{Cert: "c", Key: "k"} // TLS alone keeps nobody out
 	if _, err := New(opt); err == nil || !strings.Contains(err.Error(), "needs a token") {

@@ -49,6 +49,9 @@ func New(opt Options) (*Server, error) {
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link = newLink(&s.opt)
+	if opt.Token != "" && !opt.TLS.on() && !loopback(opt.HTTP.Addr()) {
+		opt.Log.Warn().Str("listen", opt.HTTP.Addr().String()).Msg("the token goes over the network in clear; put TLS before it, or give a certificate for HTTP")
+	}
 	if opt.TLS.on() {
 		s.secured = &secured{files: opt.TLS, now: s.opt.Now, log: opt.Log}
 		if _, err := s.secured.config(nil); err != nil {
