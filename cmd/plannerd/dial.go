@@ -16,9 +16,28 @@ type dialFunc func(context.Context) (net.Conn, error)
 // identity names the PEM files of a TLS connection: whom to trust, what to show. "" is the system's, and nothing.
 type identity struct{ ca, cert, key string }
 
+// config reads the files.
+func (id identity) config(host string) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
+	var err error
+	if conf.RootCAs, err = roots(id.ca); err != nil {
+		return nil, err
+	}
+	if id.cert == "" {
+		return conf, nil
+	}
+	pair, err := tls.LoadX509KeyPair(id.cert, id.key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use --broker-cert %s with --broker-key %s: %w", id.cert, id.key, err)
+	}
+	// Shown to whoever asks: a broker may name other authorities than the one that signed it, as one in between.
+	conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
+	return conf, nil
+}
+
 // dialer makes the dial of a broker's URL: mqtt:// or tcp:// in clear, mqtts:// or ssl:// with TLS (1.2 at least). No proxy
-// variable is looked at.
-func dialer(broker string, id identity) (dialFunc, error) {
+// variable is looked at. The files are read here, where a fault is an error, and for each connection, where it is a warning.
+func dialer(broker string, id identity, warn func(error)) (dialFunc, error) {
 	u, err := url.Parse(broker)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("cannot use broker %q: want embedded, mqtt://host:port or mqtts://host:port", broker)
@@ -30,23 +49,19 @@ func dialer(broker string, id identity) (dialFunc, error) {
 	case "mqtt", "tcp":
 		return plainDial(withPort(u, "1883")), nil
 	case "mqtts", "ssl", "tls":
-		conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}
-		if conf.RootCAs, err = roots(id.ca); err != nil {
+		good, err := id.config(u.Hostname())
+		if err != nil {
 			return nil, err
-		}
-		if id.cert != "" {
-			conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { // so that a renewed one needs no restart
-				pair, err := tls.LoadX509KeyPair(id.cert, id.key)
-				return &pair, err
-			}
 		}
 		addr := withPort(u, "8883")
 		return func(ctx context.Context) (net.Conn, error) { // one connection at a time
-			if renewed, err := roots(id.ca); err == nil { // else the last good ones stand: the file may be half written
-				conf = conf.Clone()
-				conf.RootCAs = renewed
+			renewed, err := id.config(u.Hostname())
+			if err == nil {
+				good = renewed
+			} else {
+				warn(err) // such as a new certificate beside the old key: the last good pair stands
 			}
-			return (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", addr)
+			return (&tls.Dialer{Config: good}).DialContext(ctx, "tcp", addr)
 		}, nil
 	}
 	return nil, fmt.Errorf("cannot use broker %q: unknown scheme %s", broker, u.Scheme)

@@ -84,7 +84,9 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 		}
 		defer b.close()
 		mqttAddr, opt.Dial = b.addr(), plainDial(b.addr())
-	} else if opt.Dial, err = dialer(s.broker, identity{s.brokerCA, s.brokerCert, s.brokerKey}); err != nil {
+	} else if opt.Dial, err = dialer(s.broker, identity{s.brokerCA, s.brokerCert, s.brokerKey}, func(err error) {
+		log.Warn().Err(err).Msg("file cannot be used, the last good one stands")
+	}); err != nil {
 		return err
 	} else {
 		mqttAddr = s.broker

@@ -87,7 +87,7 @@ func (s *settings) validate() error {
 		errs = append(errs, errors.New("--http-clients needs --http-client-ca"))
 	}
 	if s.broker != embedded {
-		if _, err := dialer(s.broker, identity{}); err != nil {
+		if _, err := dialer(s.broker, identity{}, nil); err != nil {
 			errs = append(errs, fmt.Errorf("--broker: %w", err))
 		}
 	}
