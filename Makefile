@@ -93,6 +93,10 @@ bench: ## a million events of plans like S01 to S04 through the core, and its al
 sim: build ## a million events under a fault in random homes, judged by the robot's own log, in at most eight minutes
 	bin/testbed sim --events 1000000 --full --most 8m
 
+.PHONY: linkfault
+linkfault: tools build ## 100,000 messages over bad lines and lying brokers, at a real mosquitto: nothing lost, doubled or out of order. ARGS="--messages n --plans n --each n"
+	bin/testbed linkfault $(ARGS)
+
 SEEDS ?= 5000
 .PHONY: homes
 homes: build ## random homes through the core, judged by the robot's own log: SEEDS=5000

@@ -104,7 +104,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
 		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
 		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Keys: a.trust.now, Signed: a.o.Config.RequireSigned, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
-		StatusChanged: a.modeChanged,
+		StatusChanged: a.modeChanged, Pace: a.o.LinkPace,
 	})
 }
 
@@ -113,6 +113,9 @@ func (a *Agent) Ready() <-chan struct{} { return a.ready }
 
 // Manager is for those who look on from the same process: tests and the simulator.
 func (a *Agent) Manager() *taskmanager.Manager { return a.manager }
+
+// Link is how the way to the cloud stands, for those who look on from the same process. There has to be one.
+func (a *Agent) Link() cloudlink.State { return a.link.State() }
 
 // part is one thing that runs for as long as the agent does.
 type part struct {

@@ -56,6 +56,7 @@ type Options struct {
 	Note     string             // a warning to be shown with the status, see [Catalog]; "": none
 	Machine  string             // a mark of the hardware, see [Machine]; "": not known
 
+	LinkPace  int                                       // for labs: see cloudlink.Options.Pace
 	WrapStore func(taskmanager.Store) taskmanager.Store // a test that stands between task manager and disk; nil: nobody does
 }
 

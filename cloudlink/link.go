@@ -54,8 +54,8 @@ const (
 	helloMost      = 10 * time.Minute
 	connectTimeout = 30 * time.Second // dial and CONNACK, each
 	writeTimeout   = 10 * time.Second // each write, and SUBACK
-	pingTimeout    = 10 * time.Second
-	stableAfter    = time.Minute // a connection that held so long resets the back-off
+	pingTimeout    = 9 * time.Second  // the library looks each 5 s: with 10 the second look could come a moment too early, and the third would count
+	stableAfter    = time.Minute      // a connection that held so long resets the back-off
 )
 
 // Options are the fixed settings of a link.

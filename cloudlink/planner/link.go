@@ -41,7 +41,7 @@ type outgoing struct {
 // Bounds of one connection.
 const (
 	keepAlive     = 30 * time.Second
-	pingTimeout   = 10 * time.Second
+	pingTimeout   = 9 * time.Second // the library looks each 5 s: with 10 the second look could come a moment too early, and the third would count
 	writeTimeout  = 10 * time.Second
 	setupTimeout  = 30 * time.Second // dial, CONNACK and SUBACK
 	pubackTimeout = 60 * time.Second

@@ -25,6 +25,7 @@ var commands = []struct {
 	{"broken", "a small D-Bus service that is wrong in one way: what conform says of it", runBroken},
 	{"demo", "planner, agent and simulated robot on this machine: one sentence from words to proof", runDemo},
 	{"sim", "random homes under faults, judged by the robot's own log", runSim},
+	{"linkfault", "many robots over bad lines and lying brokers, judged by both stores and the robots' own logs", runLinkfault},
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
 	{"powercut", "judge power cuts of the test machine by the write log of its disk", runPowercut},
 	{"replay", "what a device recorded once more, compared state by state", runReplay},

@@ -31,7 +31,7 @@ func Start(dir string, conf func(port string) string) (*Broker, error) {
 			return nil, errors.New("mosquitto is not installed (on Debian: apt-get install mosquitto)")
 		}
 	}
-	addr, err := free()
+	addr, err := Free()
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func Start(dir string, conf func(port string) string) (*Broker, error) {
 	return b, b.Again()
 }
 
-// free is an address that nobody listens on.
-func free() (string, error) {
+// Free is a loopback address that nobody listens on.
+func Free() (string, error) {
 	probe, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("cannot find a free port: %w", err)

@@ -178,6 +178,9 @@ const (
 // packet passes one packet on, with the faults of a broker.
 func (l *line) packet(b []byte, w way) error {
 	kind := b[0] >> 4
+	if kind == publish {
+		l.p.messages[w].Add(1)
+	}
 	if w == up {
 		switch kind {
 		case connect:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,7 +30,12 @@ type Proxy struct {
 	lines  map[*line]bool
 	old    [][]byte // messages down that were passed on, as packets; the newest last
 	closed bool
+
+	messages [2]atomic.Int64
 }
+
+// Messages counts the messages that came to the proxy from its clients and from the broker, repeats included. Within TLS none is seen.
+func (p *Proxy) Messages() (up, down int64) { return p.messages[0].Load(), p.messages[1].Load() }
 
 // keepOld bounds the messages that can be replayed.
 const keepOld = 64
