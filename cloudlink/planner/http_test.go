@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -265,5 +266,17 @@ func TestEveryRouteIsInTheDocument(t *testing.T) {
 	slices.Sort(written)
 	if !slices.Equal(served, written) {
 		t.Errorf("served %v\nwritten %v", served, written)
+	}
+}
+
+// Who asks a planner that is about to end is told to ask again, not that something is wrong with it.
+func TestARequestThatIsCutOffByTheEndIsToBeAskedAgain(t *testing.T) {
+	for _, err := range []error{context.Canceled, fmt.Errorf("cannot keep request: %w", context.Canceled), errStopping} {
+		if p := problemOf(err); p.Status != http.StatusServiceUnavailable || p.Code != "stopping" {
+			t.Errorf("%v: %+v", err, p)
+		}
+	}
+	if p := problemOf(errors.New("disk on fire")); p.Status != http.StatusInternalServerError {
+		t.Errorf("%+v", p)
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ func problemOf(err error) *problem {
 	case errors.As(err, &tooLarge):
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "the body is too large",
 			Detail: fmt.Sprintf("at most %d bytes", tooLarge.Limit)}
+	case errors.Is(err, context.Canceled): // we are ending; what has become of the request, its repeat will tell
+		return errStopping
 	case errors.Is(err, store.ErrNotFound):
 		return &problem{Status: http.StatusNotFound, Code: "not_found", Title: "there is no such thing"}
 	}

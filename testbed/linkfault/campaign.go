@@ -91,11 +91,7 @@ func Run(ctx context.Context, opt Options) (*Report, error) {
 	rep := c.report()
 	rep.Slow, rep.NoConnack = slow, mute
 	rep.Took = time.Since(c.began)
-	err = errors.Join(err, c.close())
-	if err == nil {
-		err = c.judge(rep)
-	}
-	return rep, err
+	return rep, errors.Join(err, c.close(), c.judge(rep))
 }
 
 func (c *campaign) build(dir string, n int) error {
