@@ -26,6 +26,7 @@ func (a *Agent) pruning(ctx context.Context) error {
 			if a.prune(ctx) {
 				t.Reset(time.Second)
 			}
+			a.forgetWords(ctx)
 		case <-ctx.Done():
 			return nil
 		}

@@ -53,6 +53,7 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 	}
 	b.Records = m.soft.rows.Of(c, m.cur)
 	b.Journal = m.recorder.Commit(m.cur, now, events, c, b.Records)
+	b.Records = append(b.Records, m.words.rows(c)...) // beside what is recorded: it may go at any time
 	b.OutboxDone = append(b.OutboxDone, m.outbox.withdrawn(c.Withdrawn)...)
 	floor := m.outbox.floor(dev.OutSeq, b.OutboxDone)
 	if len(c.Outbox) > 0 {

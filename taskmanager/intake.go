@@ -69,10 +69,11 @@ func (m *Manager) ask(ctx context.Context, req request) (core.Answer, error) {
 // Receive takes one message as bytes and returns when its answer is durable. A bad message is no error: its answer is a refusal
 // with every fault. Errors: the store did not take it ([ErrNotCommitted]), the Manager stopped, ctx ended.
 func (m *Manager) Receive(ctx context.Context, payload []byte, from Source) (core.Answer, error) {
-	ev, err := m.remember(ctx, m.o.Codec.Decode(payload, from))
+	ev, err := m.remember(ctx, m.words.take(m.o.Codec.Decode(payload, from)))
 	if err != nil {
 		return core.Answer{}, err
 	}
+	defer m.words.answered(ev)
 	return m.ask(ctx, request{event: m.dated(ev)})
 }
 
@@ -158,6 +159,7 @@ func (m *Manager) Finished(ctx context.Context, id core.WorkflowID) (wf *core.Wo
 	if len(d.Workflows) != 1 {
 		return nil, false, fmt.Errorf("cannot read the record of %s: %w", id, errUnreadable)
 	}
+	d.Workflows[0].Plan.Utterance = d.Words[id]
 	return d.Workflows[0], true, nil
 }
 

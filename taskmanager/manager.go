@@ -53,6 +53,7 @@ type Manager struct {
 	fresh      bool // the store is new
 
 	outbox  outbox
+	words   words
 	watch   watchers
 	turns   atomic.Int64
 	alarms  atomic.Int64 // of the liveness audit
@@ -96,6 +97,7 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 		o: o, inbox: make(chan request, inboxSize), stops: make(chan request, 64), hurried: map[core.TaskID]request{}, timer: o.Clock.NewTimer(), ready: make(chan struct{}), stopped: make(chan struct{}),
 		writes: make(chan write), epoch: img.Epoch, startNo: img.StartNo + 1, seq: img.JournalSeq, storeAside: img.SetAside, fresh: img.Fresh,
 	}
+	img.Records = m.words.load(img.Records)
 	d := DecodeRecords(img.Records)
 	var seq int64
 	m.cur, seq = d.State(o.Catalog, img.Epoch, img.OutboxSeq)
@@ -272,6 +274,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 		answer(batch, core.Change{}, err)
 		return fmt.Errorf("cannot commit: %w", err)
 	}
+	m.words.kept(rows.Records)
 	m.seq += int64(len(events))
 	m.written = now.Boot
 	m.soft.init()

@@ -92,16 +92,21 @@ type Decoded struct {
 	Workflows []*core.Workflow
 	Templates []*core.Template
 	Tombs     map[core.WorkflowID]core.Reason
-	SetAside  []string          // workflows that were set aside earlier, or whose records cannot be read: left where they are, reported
-	Causes    map[string]string // why, by workflow
-	New       []core.SetAside   // those that cannot be read and were not reported yet
+	Words     map[core.WorkflowID]string // what was said, of workflows and templates, as far as it is kept
+	SetAside  []string                   // workflows that were set aside earlier, or whose records cannot be read: left where they are, reported
+	Causes    map[string]string          // why, by workflow
+	New       []core.SetAside            // those that cannot be read and were not reported yet
 }
 
 // DecodeRecords rebuilds workflows from their rows. A workflow that cannot be read does not stop the others.
 func DecodeRecords(records []Record) Decoded {
-	d := Decoded{Tombs: map[core.WorkflowID]core.Reason{}, Causes: map[string]string{}}
+	d := Decoded{Tombs: map[core.WorkflowID]core.Reason{}, Causes: map[string]string{}, Words: map[core.WorkflowID]string{}}
 	byWorkflow := map[string]map[string][]byte{}
 	for _, r := range records {
+		if r.Item == itemWords {
+			d.Words[core.WorkflowID(r.Workflow)] = string(r.Body)
+			continue
+		}
 		if byWorkflow[r.Workflow] == nil {
 			byWorkflow[r.Workflow] = map[string][]byte{}
 		}

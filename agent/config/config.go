@@ -18,6 +18,7 @@ type Config struct {
 	Executor Executor `toml:"executor"`
 	Firmware Firmware `toml:"firmware"`
 	Goal     Goal     `toml:"experience"`
+	Privacy  Privacy  `toml:"privacy"`
 	Log      Log      `toml:"log"`
 	Limits   Limits   `toml:"limits"`
 	Time     Time     `toml:"time"`
@@ -61,6 +62,11 @@ type Goal struct {
 	Tier    string `toml:"tier" doc:"What a plan with an experience may do at most: write its goal down, content only, nothing that moves the body, all." allowed:"shadow, content_only, restricted, full"`
 }
 
+// Privacy bounds what is kept of people.
+type Privacy struct {
+	Utterances Duration `toml:"utterances" doc:"How long the words that a plan comes from are kept after it has ended; 0s: no longer than an hour. Words of open work are kept." allowed:"0s to 720h"`
+}
+
 // Log is what is written to the journal.
 type Log struct {
 	Level string `toml:"level" doc:"The least severe message that is written." allowed:"debug, info, warn, error"`
@@ -89,6 +95,7 @@ func Default() Config {
 		Executor: Executor{Socket: "/run/deviceagent/executor.sock"},
 		Firmware: Firmware{ReadGroup: "deviceagent-read", ControlGroup: "deviceagent-control"},
 		Goal:     Goal{Enabled: true, Tier: "restricted"},
+		Privacy:  Privacy{Utterances: Duration(defaultUtterances)},
 		Log:      Log{Level: "info"},
 		Limits:   Limits{Steps: 128, PlanBytes: 256 * KiB, StoreQuota: 64 * MiB},
 	}

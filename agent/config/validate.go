@@ -47,7 +47,10 @@ var rules = map[string]func(c *Config) string{
 	"firmware.read_group":    func(c *Config) string { return group(c.Firmware.ReadGroup) },
 	"firmware.control_group": func(c *Config) string { return group(c.Firmware.ControlGroup) },
 	"firmware.sources":       func(c *Config) string { return sources(c.Firmware.Sources) },
-	"log.level":              func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
+	"privacy.utterances": func(c *Config) string {
+		return unless(0 <= c.Privacy.Utterances && time.Duration(c.Privacy.Utterances) <= 720*time.Hour, "must be 0s to 720h")
+	},
+	"log.level": func(c *Config) string { return oneOf(c.Log.Level, "debug", "info", "warn", "error") },
 	"limits.steps": func(c *Config) string {
 		return unless(1 <= c.Limits.Steps && c.Limits.Steps <= 1024, "must be 1 to 1024")
 	},

@@ -10,6 +10,9 @@ import (
 
 const defaultKeepalive = 30 * time.Second
 
+// defaultUtterances is long enough for somebody to ask what a plan of last week was about.
+const defaultUtterances = 7 * 24 * time.Hour
+
 // Duration is a length of time, written as text: "45s", "1m30s".
 type Duration time.Duration
 

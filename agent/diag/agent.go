@@ -15,6 +15,10 @@ type Agent interface {
 	Receive(ctx context.Context, payload []byte, from taskmanager.Source) (core.Answer, error)
 	// Finished reads a workflow that ended before this start; ok false: there is none. [taskmanager.Manager] has it.
 	Finished(ctx context.Context, id core.WorkflowID) (wf *core.Workflow, ok bool, err error)
+	// Words is what was said that a workflow or a template comes from; "": not known, or not kept any more. [taskmanager.Manager] has it.
+	Words(id core.WorkflowID) string
+	// ErasePersonData removes at once what is kept of people in work that has ended.
+	ErasePersonData(ctx context.Context) (Erasure, error)
 	// Check decodes and grounds a message like Receive and changes nothing. Accepted says that it has no fault in itself: whether
 	// the agent would take it now (revisions, limits) is not asked.
 	Check(payload []byte) core.Answer

@@ -131,6 +131,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/identity/renew":        `{}`,
 		"/v1/identity/certificate":  `{"certificate":"it answers"}`,
 		"/v1/factory-reset":         `{"device_id":"rb-7f21","reason":"sold"}`,
+		"/v1/erase":                 `{"device_id":"rb-7f21","what":"person_data","reason":"asked for"}`,
 	}
 	for _, rt := range diag.Routes() {
 		if rt.Path == "/v1/watch" {

@@ -12,7 +12,7 @@ import (
 // looked runs f over one look at the state and gives its document.
 func (s *server) looked(r *http.Request, f func(view) (any, *Problem)) (rep reply, p *Problem) {
 	if err := s.inspect(r.Context(), func(st *core.State, now core.Now) {
-		v := view{s: st, now: now, zone: s.zone}
+		v := view{s: st, now: now, zone: s.zone, words: s.agent.Words}
 		rep.data, p = f(v)
 		rep.asOf = v.asOf()
 	}); err != nil {

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (s *server) schedules(r *http.Request) (reply, *Problem) {
 
 func (v view) schedule(t *core.Template) ScheduleRow {
 	p := t.Plan
-	row := ScheduleRow{ID: string(p.Workflow), PlanID: string(p.ID), Revision: p.Revision, When: p.Schedule.String(), Goal: goalOf(p), NextAt: "not known: the clock cannot be trusted"}
+	row := ScheduleRow{ID: string(p.Workflow), PlanID: string(p.ID), Revision: p.Revision, When: p.Schedule.String(), Goal: v.goalOf(p), NextAt: "not known: the clock cannot be trusted"}
 	if n := len(t.Fired); n > 0 {
 		row.Last = row.ID + "@" + t.Fired[n-1]
 		if wf := v.s.Workflows[core.WorkflowID(row.Last)]; wf != nil {
@@ -63,9 +64,9 @@ func (v view) schedule(t *core.Template) ScheduleRow {
 }
 
 // goalOf is what was said, or else what is done.
-func goalOf(p *core.Plan) string {
-	if p.Utterance != "" {
-		return p.Utterance
+func (v view) goalOf(p *core.Plan) string {
+	if said := cmp.Or(p.Utterance, v.words(p.Workflow)); said != "" {
+		return said
 	}
 	var methods []string
 	for i := range p.Steps {

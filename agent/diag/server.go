@@ -142,6 +142,7 @@ var routes = []route{
 	{method: "GET", path: "/v1/identity", answer: (*server).identity},
 	{method: "POST", path: "/v1/identity/renew", control: true, answer: (*server).renew},
 	{method: "POST", path: "/v1/identity/certificate", control: true, answer: (*server).certify},
+	{method: "POST", path: "/v1/erase", control: true, answer: (*server).erase},
 	{method: "POST", path: "/v1/factory-reset", control: true, answer: (*server).factoryReset},
 }
 

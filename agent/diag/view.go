@@ -20,6 +20,8 @@ type view struct {
 	s    *core.State
 	now  core.Now
 	zone *time.Location
+
+	words func(core.WorkflowID) string
 }
 
 func (v view) asOf() AsOf {
@@ -96,7 +98,7 @@ func (v view) row(wf *core.Workflow) Workflow {
 	p := wf.Plan
 	row := Workflow{
 		Kind: "physical", ID: string(p.Workflow), PlanID: string(p.ID), Revision: p.Revision, State: string(wf.State), Reason: string(wf.Reason),
-		Source: "cloud", Priority: string(p.Priority), Goal: p.Utterance, StepsTotal: len(p.Steps), Waiting: []Fact{}, Accepted: v.moment(wf.Accepted),
+		Source: "cloud", Priority: string(p.Priority), Goal: cmp.Or(p.Utterance, v.words(p.Workflow)), StepsTotal: len(p.Steps), Waiting: []Fact{}, Accepted: v.moment(wf.Accepted),
 		Ended: v.maybe(wf.Ended), ElapsedMS: int64(v.now.Boot - wf.Accepted),
 	}
 	if wf.AcceptMS != 0 {

@@ -23,6 +23,7 @@ func (a *app) completions(root *cobra.Command) {
 		"context": a.contextKeys,
 		"status":  cobra.NoFileCompletions, "ps": cobra.NoFileCompletions, "schedules": cobra.NoFileCompletions,
 		"executors": cobra.NoFileCompletions, "version": cobra.NoFileCompletions, "provision": cobra.NoFileCompletions, "factory-reset": cobra.NoFileCompletions,
+		"erase": cobra.NoFileCompletions, "bundle": cobra.NoFileCompletions,
 	} {
 		for _, cmd := range root.Commands() {
 			if cmd.Name() == name {

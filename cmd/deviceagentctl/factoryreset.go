@@ -42,7 +42,7 @@ type wiped struct {
 func (a *app) factoryReset(ctx context.Context, dir, reason string, yes bool) error {
 	at := a.stateDir(ctx, dir)
 	name := a.nameOf(ctx, at)
-	if !yes && !a.resetAgreed(orText(name, at)) {
+	if !yes && !a.consented("reset.ask", orText(name, at)) {
 		return diag.NewProblem(diag.CodeNotConfirmed, "", "--yes")
 	}
 	w := wiped{DeviceID: name, Done: true}
@@ -89,11 +89,12 @@ func (a *app) nameOf(ctx context.Context, dir string) (name string) {
 	return name
 }
 
-func (a *app) resetAgreed(what string) bool {
+// consented asks a person, where one is there to be asked.
+func (a *app) consented(question, what string) bool {
 	if a.output == asJSON || !isTTY(a.stdin) {
 		return false
 	}
-	_, _ = fmt.Fprint(a.stderr, tongue(a.lang).say("reset.ask", clean(what)))
+	_, _ = fmt.Fprint(a.stderr, tongue(a.lang).say(question, clean(what)))
 	line, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }

@@ -83,7 +83,7 @@ func newAuditor(w *work) *auditor { return &auditor{w: w, busy: w.busy()} }
 func (a *auditor) find() (out []Stuck) {
 	for _, id := range slices.Sorted(maps.Keys(a.w.cur.Workflows)) {
 		wf := a.w.peek(id)
-		if wf.State.Terminal() && !wf.holdsAny() {
+		if wf.State.Terminal() && !wf.HoldsAny() {
 			continue
 		}
 		out = append(out, a.workflow(id, wf)...)

@@ -77,7 +77,7 @@ func (w *work) stoppedOnce(ev TaskAnswered) bool {
 func (w *work) everyone() []WorkflowID {
 	var ids []WorkflowID
 	for id := range w.cur.Workflows {
-		if wf := w.peek(id); !wf.State.Terminal() || wf.holdsAny() {
+		if wf := w.peek(id); !wf.State.Terminal() || wf.HoldsAny() {
 			ids = append(ids, id)
 		}
 	}

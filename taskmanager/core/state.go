@@ -323,7 +323,7 @@ func (s *State) rank(wf *Workflow) {
 		s.closed = append(s.closed, id)
 	}
 	for len(s.closed) > maxClosed {
-		i := slices.IndexFunc(s.closed, func(id WorkflowID) bool { return !s.Workflows[id].holdsAny() })
+		i := slices.IndexFunc(s.closed, func(id WorkflowID) bool { return !s.Workflows[id].HoldsAny() })
 		if i < 0 {
 			return
 		}
@@ -342,7 +342,8 @@ func (wf *Workflow) listens(a *Attempt) bool {
 	return a.holds() || (st.Task == a.Task && !st.State.Terminal())
 }
 
-func (wf *Workflow) holdsAny() bool {
+// HoldsAny says whether a task of it still holds something.
+func (wf *Workflow) HoldsAny() bool {
 	return slices.ContainsFunc(wf.Attempts, func(a Attempt) bool { return a.holds() })
 }
 
@@ -358,7 +359,7 @@ func (wf *Workflow) nextWake() Instant {
 			t = x
 		}
 	}
-	if !wf.State.Terminal() || wf.holdsAny() {
+	if !wf.State.Terminal() || wf.HoldsAny() {
 		early(nextRelease(wf.Holds))
 	}
 	if !wf.State.Terminal() {

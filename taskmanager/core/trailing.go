@@ -134,7 +134,7 @@ func (w *work) trailingEffect(wf *Workflow, i int) string {
 // withHolds lists the workflows that have holds of their own, in a fixed order.
 func (s *State) withHolds() (ids []WorkflowID) {
 	for id, wf := range s.Workflows {
-		if len(wf.Holds) > 0 && (!wf.State.Terminal() || wf.holdsAny()) {
+		if len(wf.Holds) > 0 && (!wf.State.Terminal() || wf.HoldsAny()) {
 			ids = append(ids, id)
 		}
 	}

@@ -39,7 +39,8 @@ func writing(maxPages int64) []setting {
 		{"_txlock", "immediate", "", ""},
 		{"_pragma", fmt.Sprintf("page_size(%d)", pageSize), "page_size", strconv.Itoa(pageSize)},
 		{"_journal_mode", "WAL", "journal_mode", "wal"},
-		{"_synchronous", "FULL", "synchronous", "2"}, // below FULL a power cut loses acknowledged rows
+		{"_synchronous", "FULL", "synchronous", "2"},          // below FULL a power cut loses acknowledged rows
+		{"_pragma", "secure_delete(1)", "secure_delete", "1"}, // what goes is written over: a robot is sold, a card is read
 		{"_pragma", "wal_autocheckpoint(0)", "wal_autocheckpoint", "0"},
 		{"_pragma", "journal_size_limit(-1)", "journal_size_limit", "-1"}, // the log keeps its size: no metadata to sync
 		{"_pragma", fmt.Sprintf("max_page_count(%d)", maxPages), "", ""},  // a file that is larger already wins; see quota

@@ -18,7 +18,9 @@ type writer struct {
 	dropRecord, dropDone                 *stmt
 	closeCopy, closeDrop, closeMark      *stmt
 	dropOutbox, meta                     *stmt
-	passive, restart                     *stmt
+	passive, restart, truncate           *stmt
+	oldWords, undated, dropWords         *stmt
+	eraseDone, eraseEnded, eraseLines    *stmt
 	stampFinished, oldFinished           *stmt
 	pruneDone, pruneFinished             *stmt
 	oldJournal, pruneJournal             *stmt
@@ -90,7 +92,8 @@ func (w *writer) texts() map[string]**stmt {
 		sqlDropRecord: &w.dropRecord, sqlDropDone: &w.dropDone,
 		sqlCloseCopy: &w.closeCopy, sqlCloseDrop: &w.closeDrop, sqlCloseMark: &w.closeMark,
 		sqlDropOutbox: &w.dropOutbox, sqlMeta: &w.meta,
-		"PRAGMA wal_checkpoint(PASSIVE)": &w.passive, "PRAGMA wal_checkpoint(RESTART)": &w.restart,
+		"PRAGMA wal_checkpoint(PASSIVE)": &w.passive, "PRAGMA wal_checkpoint(RESTART)": &w.restart, "PRAGMA wal_checkpoint(TRUNCATE)": &w.truncate,
+		sqlOldWords: &w.oldWords, sqlUndated: &w.undated, sqlDropWords: &w.dropWords, sqlEraseDone: &w.eraseDone, sqlEraseEnded: &w.eraseEnded, sqlEraseLines: &w.eraseLines,
 		sqlStampFinished: &w.stampFinished, sqlOldFinished: &w.oldFinished,
 		sqlPruneDone: &w.pruneDone, sqlPruneFinished: &w.pruneFinished,
 		sqlOldJournal: &w.oldJournal, sqlPruneJournal: &w.pruneJournal,
