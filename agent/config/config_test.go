@@ -337,3 +337,28 @@ func TestACredentialIsAFileThatSystemdHandsOver(t *testing.T) {
 		t.Errorf("a credential is no fault before it is needed: %v", err)
 	}
 }
+
+func TestAPasswordInTheWrongPlaceIsNotRepeated(t *testing.T) {
+	const password = "canary-p@ss/w0rd"
+	for name, src := range map[string]Sources{
+		"in the address":             {Flags: map[string]string{"device_id": "rb-1", "broker.url": "mqtts://robot:" + password + "@broker.example"}},
+		"in place of its file":       {Flags: map[string]string{"device_id": "rb-1", "broker.password_file": "canary-password"}},
+		"in the address, by a drop":  {Environ: []string{"DEVICEAGENT_BROKER_URL=mqtts://" + password + "@broker.example"}},
+		"in place of the key's file": {Environ: []string{"DEVICEAGENT_BROKER_KEY_FILE=canary-key"}},
+	} {
+		_, _, err := Load(src)
+		if err == nil || !strings.Contains(err.Error(), "broker.") || !strings.Contains(err.Error(), "not shown") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && (strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "w0rd")) {
+			t.Errorf("%s: the fault repeats it: %v", name, err)
+		}
+	}
+	long := Faults{{Key: "broker.url", Value: shown("mqtts://robot:" + strings.Repeat("canary", 30) + "@broker.example"), Message: "is nothing that is provisioned"}}
+	if strings.Contains(long.Error(), "canary") {
+		t.Errorf("a long address is cut in its password: %v", long)
+	}
+	if plain := (Fault{Key: "broker.url", Value: `"ftp://broker"`, Message: "…"}).String(); !strings.Contains(plain, "ftp://broker") {
+		t.Errorf("what is no secret is not shown: %s", plain)
+	}
+}

@@ -21,11 +21,24 @@ func (f Fault) String() string {
 	if f.Key != "" {
 		out += f.Key
 		if f.Value != "" {
-			out += " = " + f.Value
+			out += " = " + discreet(f.Key, f.Value)
 		}
 		out += ": "
 	}
 	return out + f.Message
+}
+
+// discreet is a value as a fault repeats it: what people write into the wrong place are passwords, and faults go to the log and to systemd.
+func discreet(key, value string) string {
+	if at := strings.LastIndexByte(value, '@'); at >= 0 {
+		if begin := strings.Index(value, "://"); begin >= 0 && begin < at {
+			return value[:begin+3] + "[not shown]" + value[at:]
+		}
+	}
+	if strings.HasSuffix(key, "_file") && !strings.Contains(value, "/") && !strings.Contains(value, credentialPrefix) {
+		return "[not shown: it is no path]"
+	}
+	return value
 }
 
 // Faults is everything that is wrong. The caller prints it and exits with status 2.

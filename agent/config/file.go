@@ -112,12 +112,12 @@ func (l *loader) leaf(path string, lines map[string]int, v leaf) {
 	delete(l.bad, k.Name)
 }
 
-// shown is a value as a fault repeats it, cut where it is long.
+// shown is a value as a fault repeats it, cut where it is long. The part of an address that may be a password is cut first: see discreet.
 func shown(v any) string {
 	text := fmt.Sprintf("%v", v)
 	switch x := v.(type) {
 	case string:
-		text = fmt.Sprintf("%q", x)
+		text = discreet("", fmt.Sprintf("%q", x))
 	case map[string]any:
 		text = "{...}"
 	}
