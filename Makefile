@@ -94,8 +94,8 @@ sim: build ## a million events under a fault in random homes, judged by the robo
 	bin/testbed sim --events 1000000 --full --most 8m
 
 .PHONY: linkfault
-linkfault: tools build ## 100,000 messages over bad lines and lying brokers, at a real mosquitto: nothing lost, doubled or out of order. ARGS="--messages n --plans n --each n"
-	bin/testbed linkfault $(ARGS)
+linkfault: tools build ## 100,000 messages over bad lines and lying brokers, at a real mosquitto: nothing lost, done twice or out of order. MESSAGES= PLANS= EACH= MINUTES= SEED=
+	bin/testbed linkfault $(if $(MESSAGES),--messages $(MESSAGES)) $(if $(PLANS),--plans $(PLANS)) $(if $(EACH),--each $(EACH)) $(if $(MINUTES),--most $(MINUTES)m) $(if $(SEED),--seed $(SEED))
 
 SEEDS ?= 5000
 .PHONY: homes

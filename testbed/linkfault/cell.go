@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,8 +50,10 @@ type cell struct {
 	addr    string     // of its HTTP
 	stop    context.CancelFunc
 	ended   chan error
+	life    *life
 	store   *planstore.Store
-	keeping chan struct{} // capacity 1: held by who restarts broker or planner
+	witness *witness
+	skills  *skills
 }
 
 // loadCatalog is the default catalog in which plans may let the robot speak.
@@ -70,11 +73,11 @@ const speak catalog.Method = "setLlmTts"
 
 // newCell starts broker and planner.
 func newCell(dir string, pace int) (c *cell, err error) {
-	c = &cell{dir: dir, pace: pace, keeping: make(chan struct{}, 1)}
+	c = &cell{dir: dir, pace: pace}
 	if c.cat, c.words, err = loadCatalog(); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "deviceagent.acl"), mosquitto.AccessList, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "deviceagent.acl"), append(slices.Clone(mosquitto.AccessList), witnessMay...), 0o644); err != nil {
 		return nil, err
 	}
 	if err := c.certify(); err != nil {
@@ -88,7 +91,7 @@ func newCell(dir string, pace int) (c *cell, err error) {
 	// are believed. The others come to one with certificates, as shipped: what is garbled on the way has to be found out.
 	c.broker, err = broker.Start(dir, func(port string) string {
 		return "listener " + port + " 127.0.0.1\nallow_anonymous true\nacl_file " + dir + "/deviceagent.acl\nmax_packet_size 300000\nmax_queued_messages 1000\n" +
-			"persistence true\npersistence_location " + dir + "/\nuser root\nlog_type none\n" +
+			"persistence true\nautosave_interval 1\npersistence_location " + dir + "/\nuser root\nlog_type none\n" +
 			"listener " + secure + " 127.0.0.1\ncafile " + dir + "/ca.pem\ncertfile " + dir + "/broker.pem\nkeyfile " + dir + "/broker.key\nrequire_certificate true\nuse_identity_as_username true\n"
 	})
 	if err != nil {
@@ -97,8 +100,12 @@ func newCell(dir string, pace int) (c *cell, err error) {
 	if c.line, err = netfault.Start(c.broker.Addr, netfault.Options{}); err != nil {
 		return nil, err
 	}
+	c.witness = newWitness(c.broker.Addr)
+	c.skills = newSkills(c.broker.Addr, c.cloudPath())
 	return c, c.startPlanner()
 }
+
+func (c *cell) cloudPath() string { return filepath.Join(c.dir, "planner.db") }
 
 // certify makes the authority of the cell and the broker's certificate.
 func (c *cell) certify() (err error) {
@@ -111,7 +118,7 @@ func (c *cell) certify() (err error) {
 }
 
 func (c *cell) startPlanner() error {
-	st, err := planstore.Open(context.Background(), filepath.Join(c.dir, "planner.db"))
+	st, err := planstore.Open(context.Background(), c.cloudPath())
 	if err != nil {
 		return err
 	}
@@ -119,9 +126,10 @@ func (c *cell) startPlanner() error {
 	if err != nil {
 		return errors.Join(err, st.Close())
 	}
+	born := &life{}
 	ticks := time.NewTicker(time.Second / time.Duration(c.pace))
 	server, err := planner.New(planner.Options{
-		Planner: rules.New(c.cat, c.words), Check: c.check, Store: st, HTTP: ln, Log: zerolog.Nop(), Username: "planner", Pace: c.pace, Ticks: ticks.C,
+		Planner: rules.New(c.cat, c.words), Check: c.check, Store: cloudStore{st, born}, HTTP: ln, Log: zerolog.Nop(), Username: "planner", Pace: c.pace, Ticks: ticks.C,
 		Compile: func(in turn.Input, d turn.Decision, ids planner.IDs) (*wire.Plan, error) {
 			p, err := compile.Plan(c.cat, in, d, compile.IDs(ids))
 			return &p, err
@@ -144,7 +152,7 @@ func (c *cell) startPlanner() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.addr, c.stop, c.ended, c.store = ln.Addr().String(), stop, ended, st
+	c.addr, c.life, c.stop, c.ended, c.store = ln.Addr().String(), born, stop, ended, st
 	return nil
 }
 
@@ -165,11 +173,13 @@ func (c *cell) endPlanner() error {
 	return errors.Join(<-ended, st.Close())
 }
 
-// restartPlanner ends the planner and starts it over its store.
-func (c *cell) restartPlanner() error {
-	if err := c.endPlanner(); err != nil {
-		return err
-	}
+// killPlanner ends the planner as kill -9 would, and starts it over its store.
+func (c *cell) killPlanner() error {
+	c.mu.Lock()
+	c.life.over.Store(true)
+	c.mu.Unlock()
+	c.line.Strike(netfault.Cut, 1)
+	_ = c.endPlanner() // it may say that its store is gone
 	return c.startPlanner()
 }
 
@@ -224,7 +234,8 @@ func (c *cell) close() error {
 	for _, r := range c.robots {
 		errs = append(errs, r.close())
 	}
-	errs = append(errs, c.endPlanner())
+	errs = append(errs, c.skills.close(), c.endPlanner())
+	c.witness.close()
 	c.line.Close()
 	c.broker.Kill()
 	return errors.Join(errs...)

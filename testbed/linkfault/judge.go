@@ -2,13 +2,14 @@ package linkfault
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/taskmanager"
@@ -23,7 +24,7 @@ func (c *campaign) judge(rep *Report) error {
 		byRobot[p.robot] = append(byRobot[p.robot], p)
 	}
 	for _, cl := range c.cells {
-		cloud, err := readCloud(filepath.Join(cl.dir, "planner.db"))
+		cloud, err := readCloud(cl.cloudPath())
 		if err != nil {
 			return err
 		}
@@ -38,6 +39,7 @@ func (c *campaign) judge(rep *Report) error {
 			}
 			compare(rep, r.id, byRobot[r.id], cloud, dev, body)
 		}
+		cloud.answersOf(rep)
 	}
 	rep.Never = append(rep.Never, c.faults...)
 	return nil
@@ -50,7 +52,24 @@ type cloudDisk struct {
 	results map[string]int            // messages with a result, of each workflow: the same once more where its plan came once more
 	other   map[string]string         // results of one workflow that say something else
 	seqs    map[string]map[int64]bool // of the messages up, by robot
-	open    int                       // messages down without an answer
+	last    map[string]int64          // the highest of them so far
+	early   int                       // messages that came before an older one
+	downs   []down
+	acks    map[string][]ack // by the message that they answer, in the order in which they came
+}
+
+// down is one message to a robot.
+type down struct {
+	id, robot, kind, workflow string
+	open, sent                bool
+	seq                       int64 // the planner's counter
+}
+
+// ack is one answer of a robot.
+type ack struct {
+	seq      int64 // of the robot's outbox
+	accepted bool
+	reason   string
 }
 
 func readCloud(path string) (*cloudDisk, error) {
@@ -59,7 +78,7 @@ func readCloud(path string) (*cloudDisk, error) {
 		return nil, err
 	}
 	defer db.Close()
-	d := &cloudDisk{status: map[string]string{}, refused: map[string]string{}, results: map[string]int{}, other: map[string]string{}, seqs: map[string]map[int64]bool{}}
+	d := &cloudDisk{status: map[string]string{}, refused: map[string]string{}, results: map[string]int{}, other: map[string]string{}, seqs: map[string]map[int64]bool{}, last: map[string]int64{}, acks: map[string][]ack{}}
 	err = errors.Join(
 		each(db, `SELECT workflow_id, status FROM workflows`, func(s func(...any) error) error {
 			var id, status string
@@ -89,7 +108,7 @@ func readCloud(path string) (*cloudDisk, error) {
 			}
 			return nil
 		}),
-		each(db, `SELECT device_id, seq FROM messages WHERE seq > 0`, func(s func(...any) error) error {
+		each(db, `SELECT device_id, seq FROM messages WHERE seq > 0 ORDER BY row`, func(s func(...any) error) error {
 			var id string
 			var seq int64
 			err := s(&id, &seq)
@@ -97,11 +116,75 @@ func readCloud(path string) (*cloudDisk, error) {
 				d.seqs[id] = map[int64]bool{}
 			}
 			d.seqs[id][seq] = true
+			if seq < d.last[id] {
+				d.early++
+			}
+			d.last[id] = max(seq, d.last[id])
 			return err
 		}),
-		each(db, `SELECT count(*) FROM down WHERE state IN ('queued', 'sent')`, func(s func(...any) error) error { return s(&d.open) }),
+		each(db, `SELECT id, device_id, type, workflow_id, state IN ('queued', 'sent'), first_sent_at > 0, seq FROM down ORDER BY seq`, func(s func(...any) error) error {
+			var m down
+			err := s(&m.id, &m.robot, &m.kind, &m.workflow, &m.open, &m.sent, &m.seq)
+			d.downs = append(d.downs, m)
+			return err
+		}),
+		each(db, `SELECT ref_id, seq, payload FROM messages WHERE type = 'ack' AND fault = '' ORDER BY row`, func(s func(...any) error) error {
+			var ref string
+			var a ack
+			var payload []byte
+			if err := s(&ref, &a.seq, &payload); err != nil {
+				return err
+			}
+			e, err := wire.Decode(payload, wire.Options{Direction: wire.Up})
+			if err != nil || e.Ack == nil {
+				return fmt.Errorf("an ack of %s cannot be read: %w", ref, err)
+			}
+			a.accepted, a.reason = e.Ack.Accepted, e.Ack.ReasonCode
+			d.acks[ref] = append(d.acks[ref], a)
+			return nil
+		}),
 	)
 	return d, err
+}
+
+// control is one that a robot took, and when by its own counting.
+type control struct {
+	down
+	at int64
+}
+
+// answersOf holds each message down against its answers: there is one, it is the same each time, and no control was taken after a newer
+// one of the same plan.
+func (d *cloudDisk) answersOf(rep *Report) {
+	rep.Early += d.early
+	newest := map[string]down{} // control of each plan that was taken last, by the robot's order
+	var taken []control
+	for _, m := range d.downs {
+		acks := d.acks[m.id]
+		switch {
+		case m.open:
+			rep.lost("%s of %s waits for its answer", m.kind, m.workflow)
+		case m.sent && len(acks) == 0:
+			rep.lost("%s of %s has no answer", m.kind, m.workflow)
+		}
+		for _, a := range acks {
+			if a.accepted != acks[0].accepted || a.reason != acks[0].reason {
+				rep.doubled("%s of %s was answered %v %s, and then %v %s", m.kind, m.workflow, acks[0].accepted, acks[0].reason, a.accepted, a.reason)
+				break
+			}
+		}
+		if m.kind == string(wire.TypeControl) && len(acks) > 0 && acks[0].accepted {
+			first := slices.MinFunc(acks, func(a, b ack) int { return cmp.Compare(a.seq, b.seq) })
+			taken = append(taken, control{m, first.seq})
+		}
+	}
+	slices.SortFunc(taken, func(a, b control) int { return cmp.Compare(a.at, b.at) })
+	for _, m := range taken {
+		if before, ok := newest[m.workflow]; ok && m.seq < before.seq {
+			rep.disorder("a control of %s was taken after a newer one", m.workflow)
+		}
+		newest[m.workflow] = m.down
+	}
 }
 
 func each(db *sql.DB, query string, row func(scan func(...any) error) error) error {

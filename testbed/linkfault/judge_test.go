@@ -50,11 +50,41 @@ func TestTheJudgeFindsWhatMustNeverBe(t *testing.T) {
 	}
 }
 
+// What the robots answered is held against what they were told.
+func TestTheJudgeHoldsEachMessageDownAgainstItsAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spoil func(*cloudDisk)
+		want  string
+	}{
+		"all in order":                         {func(*cloudDisk) {}, ""},
+		"the same answer once more":            {func(d *cloudDisk) { d.acks["p"] = append(d.acks["p"], d.acks["p"][0]) }, ""},
+		"a plan is still open":                 {func(d *cloudDisk) { d.downs[0].open = true }, "lost: plan of wf waits"},
+		"a plan was never answered":            {func(d *cloudDisk) { delete(d.acks, "p") }, "lost: plan of wf has no answer"},
+		"a plan that never left":               {func(d *cloudDisk) { delete(d.acks, "p"); d.downs[0].sent = false }, ""},
+		"two answers that differ":              {func(d *cloudDisk) { d.acks["p"] = append(d.acks["p"], ack{seq: 9, reason: "expired"}) }, "doubled: plan of wf was answered true"},
+		"an older control after a newer one":   {func(d *cloudDisk) { d.acks["c1"][0].seq = 7 }, "out of order: a control of wf"},
+		"an older control that was superseded": {func(d *cloudDisk) { d.acks["c1"][0] = ack{seq: 7, reason: "superseded"} }, ""},
+		"an old answer that came once more": {func(d *cloudDisk) {
+			d.acks["c1"] = []ack{{seq: 7, accepted: true}, {seq: 3, accepted: true}}
+		}, ""},
+	} {
+		d := &cloudDisk{downs: []down{{id: "p", kind: "plan", workflow: "wf", sent: true, seq: 1}, {id: "c1", kind: "control", workflow: "wf", sent: true, seq: 2},
+			{id: "c2", kind: "control", workflow: "wf", sent: true, seq: 3}},
+			acks: map[string][]ack{"p": {{seq: 1, accepted: true}}, "c1": {{seq: 3, accepted: true}}, "c2": {{seq: 4, accepted: true}}}}
+		tc.spoil(d)
+		rep := &Report{}
+		d.answersOf(rep)
+		if got := strings.Join(rep.Never, "\n"); !strings.HasPrefix(got, tc.want) || rep.Good() != (tc.want == "") {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 func TestAReportSaysWhatItLacks(t *testing.T) {
 	o := Options{Messages: 10, Plans: 5, Each: 2, Slow: 1}
-	r := &Report{Messages: 9, Plans: 4, Struck: map[netfault.Fault]int{netfault.Cut: 1}, Slow: []time.Duration{51 * time.Second}}
+	r := &Report{Messages: 9, Plans: 4, Struck: map[netfault.Fault]int{netfault.Cut: 1}, Slow: []time.Duration{51 * time.Second}, Types: map[string]int{"up/ack": 1}}
 	got := strings.Join(r.Lacks(o), "\n")
-	for _, want := range []string{"9 messages", "4 plans", "cut struck 1 times", "agent_restarted struck 0 times", "0 missing CONNACKs", "noticed after 51s"} {
+	for _, want := range []string{"9 messages", "4 plans", "cut struck 1 times", "agent_killed struck 0 times", "0 missing CONNACKs", "noticed after 51s", "no message down/decision"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

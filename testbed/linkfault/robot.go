@@ -16,6 +16,7 @@ import (
 	"deviceagent/agent/clock"
 	"deviceagent/agent/config"
 	"deviceagent/cloudlink"
+	"deviceagent/taskmanager"
 	"deviceagent/testbed/home"
 	"deviceagent/testbed/netfault"
 	"deviceagent/testbed/robot"
@@ -35,9 +36,9 @@ type robotOf struct {
 
 	mu    sync.Mutex
 	agent *agent.Agent
+	life  *life
 	stop  context.CancelFunc
 	ended chan error
-	busy  sync.Mutex // held by who strikes at it
 }
 
 // speed is how much faster the bodies live.
@@ -111,8 +112,10 @@ func (r *robotOf) start() error {
 		}
 		doors = append(doors, ln)
 	}
+	born := &life{}
 	a, err := agent.New(context.Background(), agent.Options{Config: cfg, Catalog: r.cell.cat, Clock: clk, Log: zerolog.Nop(),
-		Executor: doors[0], Read: doors[1], Control: doors[2], LinkPace: r.cell.pace})
+		Executor: doors[0], Read: doors[1], Control: doors[2], LinkPace: r.cell.pace,
+		WrapStore: func(s taskmanager.Store) taskmanager.Store { return deviceStore{s, born} }})
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.id, err)
 	}
@@ -127,7 +130,7 @@ func (r *robotOf) start() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.agent, r.stop, r.ended = a, stop, ended
+	r.agent, r.life, r.stop, r.ended = a, born, stop, ended
 	return nil
 }
 
@@ -140,10 +143,12 @@ func (r *robotOf) end() error {
 	return <-ended
 }
 
-func (r *robotOf) restart() error {
-	if err := r.end(); err != nil {
-		return err
-	}
+// kill ends the agent as kill -9 would, and starts it over what its disk holds.
+func (r *robotOf) kill() error {
+	r.mu.Lock()
+	r.life.over.Store(true)
+	r.mu.Unlock()
+	_ = r.end() // it may say that its store is gone
 	return r.start()
 }
 

@@ -7,15 +7,16 @@ import (
 	"sync"
 	"time"
 
+	"deviceagent/cloudlink"
 	"deviceagent/testbed/netfault"
 )
 
 // What is struck at beside the faults of a proxy.
 const (
-	brokerKilled  netfault.Fault = "broker_killed"     // kill -9, with what it had written
-	brokerForgets netfault.Fault = "broker_forgets"    // the same, and all its sessions are gone
-	plannerAnew   netfault.Fault = "planner_restarted" // over its store
-	agentAnew     netfault.Fault = "agent_restarted"   // over its store
+	brokerKilled  netfault.Fault = "broker_killed"  // kill -9, with what it had written
+	brokerForgets netfault.Fault = "broker_forgets" // the same, and all its sessions are gone
+	plannerKilled netfault.Fault = "planner_killed" // kill -9; it comes back over its store
+	agentKilled   netfault.Fault = "agent_killed"   // the same
 )
 
 // quota says how often each fault has still to strike.
@@ -94,9 +95,9 @@ func (c *campaign) strikeRobot(r *robotOf, rnd *rand.Rand) {
 // finds that out, so it is done there.
 func (r *robotOf) canHave(f netfault.Fault) bool {
 	switch f {
-	case brokerKilled, brokerForgets, plannerAnew:
+	case brokerKilled, brokerForgets, plannerKilled:
 		return false
-	case agentAnew:
+	case agentKilled:
 		return true
 	case netfault.GarbleUp, netfault.GarbleDn:
 		return r.tls
@@ -106,9 +107,9 @@ func (r *robotOf) canHave(f netfault.Fault) bool {
 
 // once strikes, waits until it has, and until the robot is online again. False: it has not struck.
 func (c *campaign) once(r *robotOf, f netfault.Fault) bool {
-	if f == agentAnew {
+	if f == agentKilled {
 		began := time.Now()
-		if err := r.restart(); err != nil {
+		if err := r.kill(); err != nil {
 			c.fail(err)
 			return true
 		}
@@ -116,7 +117,7 @@ func (c *campaign) once(r *robotOf, f netfault.Fault) bool {
 		c.backOnline(r, began)
 		return true
 	}
-	if _, up := r.await(c.patience, online); !up {
+	if _, up := c.await(r, online); !up {
 		c.stuck(r)
 		return false
 	}
@@ -137,7 +138,7 @@ func (c *campaign) once(r *robotOf, f netfault.Fault) bool {
 		return false
 	}
 	if f == netfault.HalfOpen {
-		if d, seen := r.await(c.patience, notOnline); seen {
+		if d, seen := c.await(r, notOnline); seen {
 			c.times.add(&c.times.noticed, d)
 		}
 	}
@@ -146,12 +147,21 @@ func (c *campaign) once(r *robotOf, f netfault.Fault) bool {
 	return true
 }
 
+// await waits until a link is as wanted, for as long as the campaign goes on and has patience.
+func (c *campaign) await(r *robotOf, ok func(cloudlink.State) bool) (took time.Duration, is bool) {
+	took, _ = r.await(c.patience, func(s cloudlink.State) bool {
+		is = ok(s)
+		return is || c.over()
+	})
+	return took, is
+}
+
 // backOnline waits for the link and notes how long it took, where it was lost.
 func (c *campaign) backOnline(r *robotOf, began time.Time) {
 	if _, lost := r.await(30*time.Millisecond, notOnline); !lost {
 		return
 	}
-	if _, up := r.await(c.patience, online); !up {
+	if _, up := c.await(r, online); !up {
 		c.stuck(r)
 		return
 	}
@@ -161,14 +171,14 @@ func (c *campaign) backOnline(r *robotOf, began time.Time) {
 // strikeCell lets faults strike at broker and planner of a cell until none is needed.
 func (c *campaign) strikeCell(cl *cell, rnd *rand.Rand) {
 	for !c.over() {
-		f, ok := c.quota.draw(rnd, func(f netfault.Fault) bool { return f == brokerKilled || f == brokerForgets || f == plannerAnew })
+		f, ok := c.quota.draw(rnd, func(f netfault.Fault) bool { return f == brokerKilled || f == brokerForgets || f == plannerKilled })
 		if !ok {
 			return
 		}
 		var err error
 		switch f {
-		case plannerAnew:
-			err = cl.restartPlanner()
+		case plannerKilled:
+			err = cl.killPlanner()
 		default:
 			err = cl.restartBroker(f == brokerForgets)
 		}
@@ -178,7 +188,7 @@ func (c *campaign) strikeCell(cl *cell, rnd *rand.Rand) {
 		}
 		c.count(f)
 		for _, r := range cl.robots { // so that each has a moment of peace
-			r.await(c.patience, online)
+			c.await(r, online)
 		}
 		c.lie(cl, rnd)
 		pause(200+rnd.IntN(300), c.stopped)
