@@ -5,6 +5,7 @@ package mosquitto
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -43,14 +44,23 @@ func Start(dir string, conf func(port string) string) (*Broker, error) {
 	return b, b.Again()
 }
 
-// Free is a loopback address that nobody listens on.
+// Free is a loopback address that nobody listens on. It is below the ports that the kernel gives to connections (32,768 and up on Linux):
+// while a broker is down its clients dial its port again and again, and if one of them were given this very port as its own, it would be
+// connected to itself, and the broker could not come back.
 func Free() (string, error) {
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a free port: %w", err)
+	var last error
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", lowPort+rand.IntN(highPort-lowPort))
+		probe, err := net.Listen("tcp", addr)
+		if err == nil {
+			return addr, probe.Close()
+		}
+		last = err
 	}
-	return probe.Addr().String(), probe.Close()
+	return "", fmt.Errorf("cannot find a free port: %w", last)
 }
+
+const lowPort, highPort = 12_000, 32_000
 
 // Again starts it anew, with what its configuration lets it keep.
 func (b *Broker) Again() error {
@@ -66,7 +76,13 @@ func (b *Broker) Again() error {
 	defer tick.Stop()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); {
 		if conn, err := net.DialTimeout("tcp", b.Addr, time.Second); err == nil {
-			return conn.Close()
+			_ = conn.Close()
+			select { // one that ends right after it has listened does not run
+			case <-ended:
+				return fmt.Errorf("mosquitto ended: %s", said.String())
+			case <-time.After(5 * time.Millisecond):
+				return nil
+			}
 		}
 		select {
 		case <-ended:
