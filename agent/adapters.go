@@ -54,7 +54,27 @@ func (d downlink) Receipted(ctx context.Context, r wire.Receipt) error {
 	for i, id := range r.Refs {
 		ids[i] = core.MessageID(id)
 	}
-	return d.m.Receipted(ctx, ids)
+	if err := d.m.Receipted(ctx, ids); err != nil || r.Nonce == "" {
+		return err
+	}
+	return d.m.HelloAnswered(ctx, plannerMS(r.PlannerTime), workflowIDs(r.Close))
+}
+
+func workflowIDs(ids []string) []core.WorkflowID {
+	out := make([]core.WorkflowID, len(ids))
+	for i, id := range ids {
+		out[i] = core.WorkflowID(id)
+	}
+	return out
+}
+
+// plannerMS is the time of a receipt in Unix ms; 0: it says none, or one that a clock which nobody has set would show.
+func plannerMS(text string) int64 {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0
+	}
+	return max(0, at.UnixMilli())
 }
 
 // maxListed bounds the open workflows of a hello. Source: docs/contract.md, envelope (200).

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -85,6 +86,35 @@ func (m *Manager) Receipted(ctx context.Context, ids []core.MessageID) error {
 	return m.Send(ctx, core.Receipted{Refs: ids})
 }
 
+// HelloAnswered takes the answer to the hello of this connection: the planner's clock (Unix ms, 0: not told) and the workflows that it
+// holds open and had given to an earlier store.
+func (m *Manager) HelloAnswered(ctx context.Context, plannerMS int64, closing []core.WorkflowID) error {
+	ev := core.HelloAnswered{PlannerMS: plannerMS}
+	for _, id := range closing[:min(len(closing), core.MaxClose)] {
+		h, err := m.recall(ctx, core.Head{}, "", id)
+		if err != nil {
+			return err
+		}
+		ev.Close = append(ev.Close, core.ToClose{Workflow: id, Past: h.Past})
+	}
+	return m.Send(ctx, ev)
+}
+
+// unreported leaves out of what is to be closed the workflows whose result waits in the outbox: however often a hello is answered, one
+// report goes up, and is sent again by the link until it is receipted.
+func (m *Manager) unreported(events []core.Event) []core.Event {
+	for i, ev := range events {
+		hello, ok := ev.(core.HelloAnswered)
+		if !ok || len(hello.Close) == 0 {
+			continue
+		}
+		waiting := m.outbox.results()
+		hello.Close = slices.DeleteFunc(slices.Clone(hello.Close), func(l core.ToClose) bool { return waiting[string(l.Workflow)] })
+		events[i] = hello
+	}
+	return events
+}
+
 // remember puts beside a message what the store knows of it.
 func (m *Manager) remember(ctx context.Context, ev core.Event) (core.Event, error) {
 	return Recall(ev, func(h core.Head, key string, about core.WorkflowID) (core.Head, error) {
@@ -119,7 +149,10 @@ func Recall(ev core.Event, look func(h core.Head, key string, about core.Workflo
 }
 
 func (m *Manager) recall(ctx context.Context, h core.Head, key string, target core.WorkflowID) (core.Head, error) {
-	mem, ok, err := m.o.Store.Remembered(ctx, key)
+	mem, ok, err := Memory{}, false, error(nil)
+	if key != "" {
+		mem, ok, err = m.o.Store.Remembered(ctx, key)
+	}
 	if err != nil {
 		return h, fmt.Errorf("cannot look up %s: %w", key, err)
 	}

@@ -283,6 +283,7 @@ var kinds = map[core.EventKind]func([]byte) (core.Event, error){
 	core.KindRefused:         decodeAs[core.Refused],
 	core.KindAudited:         decodeAs[core.Audited],
 	core.KindSetAside:        decodeAs[core.SetAside],
+	core.KindHelloAnswered:   decodeAs[core.HelloAnswered],
 
 	core.KindRestartAnnounced: decodeAs[core.RestartAnnounced],
 }

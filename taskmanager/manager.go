@@ -241,7 +241,7 @@ func (m *Manager) applied(ctx context.Context, batch []request, events []core.Ev
 func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Event) error {
 	now := m.now()
 	now.Heard = heardOf(batch)
-	events = m.screen(events)
+	events = m.unreported(m.screen(events))
 	c := core.Reduce(m.cur, now, events)
 	mark := m.mark(now.Trusted)
 	soft := !c.Must && !m.soft.overdue(now) && m.recorder.Waiting() < maxSoftRows && (mark == 0 || now.Boot < mark)

@@ -73,6 +73,19 @@ func (o *outbox) withdrawn(seqs []int64) (ids []string) {
 	return ids
 }
 
+// results are the workflows whose result is not receipted yet.
+func (o *outbox) results() map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := map[string]bool{}
+	for _, r := range o.rows {
+		if r.Type == string(core.MsgResult) {
+			out[r.Workflow] = true
+		}
+	}
+	return out
+}
+
 // Pending lists unreceipted rows, oldest first, at most n.
 func (m *Manager) Pending(n int) []OutboxRow {
 	m.outbox.mu.Lock()

@@ -189,6 +189,7 @@ var refusals = map[core.Reason][2]int{
 	core.ReasonClockUntrusted:   {409, ExitRefused},
 	core.ReasonClockSkew:        {409, ExitRefused},
 	core.ReasonExpired:          {409, ExitRefused},
+	core.ReasonStoreLost:        {409, ExitRefused},
 	core.ReasonWrongEpoch:       {409, ExitRefused},
 	core.ReasonWrongDevice:      {409, ExitRefused},
 	core.ReasonResourceBusy:     {409, ExitRefused},

@@ -84,6 +84,7 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonExpired:            "메시지가 너무 늦게 왔습니다",
 	core.ReasonClockUntrusted:     "시계를 믿을 수 없어 나이를 판단하지 못합니다",
 	core.ReasonClockSkew:          "id가 미래의 것입니다",
+	core.ReasonStoreLost:          "기기가 저장소를 잃어 이 작업을 알지 못합니다",
 	core.ReasonWrongEpoch:         "이 기기의 이전 저장소에 대한 메시지입니다",
 	core.ReasonStorageError:       "지금 저장할 수 없습니다",
 	core.ReasonQuarantined:        "기록을 읽을 수 없어 따로 두었습니다",

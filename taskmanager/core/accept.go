@@ -114,20 +114,20 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 	switch {
 	case w.tombOf(p.Workflow) == ReasonQuarantined:
 		return ReasonQuarantined
+	case w.tombOf(p.Workflow) == ReasonStoreLost:
+		return ReasonAlreadyTerminal
 	case w.tombOf(p.Workflow) != ReasonNone:
 		return ReasonAfterCancel
 	case modeOf(w.dev.Holds).closed() && !p.stopsOnly():
 		return ReasonNotAutomatic
 	case w.otherStore(ev.Head):
 		return ReasonWrongEpoch
-	case ev.SentMS != 0 && ev.SentMS <= w.dev.CancelAllMS:
-		return ReasonCancelledBefore
+	case w.stopsBefore(ev.Head) != ReasonNone:
+		return w.stopsBefore(ev.Head)
 	case w.age(ev.Head) != ReasonNone:
 		return w.age(ev.Head)
-	case ev.ExpireMS != 0 && !w.now.Trusted:
-		return ReasonClockUntrusted
-	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
-		return ReasonExpired
+	case w.tooLate(ev.Head) != ReasonNone:
+		return w.tooLate(ev.Head)
 	case p.Schedule != nil:
 		return w.admitTemplate(ev)
 	case w.peek(p.Workflow) == nil && len(w.cur.order)+len(w.ids) >= maxOpen:
@@ -143,7 +143,7 @@ func (w *work) otherStore(h Head) bool { return !h.Local && h.Epoch != "" && h.E
 // wait until both sides agree which store it is, and one that is played again makes nothing move.
 func halts(verb string) bool { return verb == "cancel" || verb == "kill" || verb == "pause" }
 
-// skewMS is how far ahead of the device's clock an id may be. Source: docs/contract.md, envelope (24 h).
+// skewMS is how far ahead of the time an id may be. Source: docs/contract.md, envelope (24 h).
 const skewMS = 24 * 3600 * 1000
 
 // age refuses what may have been answered long ago: an id from before the newest that was forgotten; and one from the future, which
@@ -154,7 +154,7 @@ func (w *work) age(h Head) Reason {
 		return ReasonNone
 	case h.IDMS <= h.ForgottenMS:
 		return ReasonExpired
-	case w.now.Trusted && h.IDMS > w.now.WallMS+skewMS:
+	case w.judging(false) != 0 && h.IDMS > w.judging(false)+skewMS:
 		return ReasonClockSkew
 	}
 	return ReasonNone
@@ -289,7 +289,7 @@ func (w *work) noteControl(slot string, seq int64) {
 func (w *work) cancel(ev ControlReceived, ans *Answer) {
 	switch ev.Scope {
 	case "all":
-		w.dev.CancelAllMS = max(w.dev.CancelAllMS, ev.SentMS, w.wallIfTrusted(ev))
+		w.noteCancelAll(ev.Head)
 		for _, id := range w.everyone() { // also what a plan that has ended left running
 			if !w.peek(id).State.Terminal() {
 				w.cancelWorkflow(id, ReasonUserCancelled)
@@ -305,13 +305,6 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 	default:
 		w.cancelWhole(WorkflowID(ev.Target), ev.Past, ans)
 	}
-}
-
-func (w *work) wallIfTrusted(ev ControlReceived) int64 {
-	if ev.SentMS == 0 && w.now.Trusted {
-		return w.now.WallMS
-	}
-	return 0
 }
 
 func (w *work) cancelWhole(id WorkflowID, past *Past, ans *Answer) {

@@ -80,10 +80,8 @@ func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
 		return w.age(ev.Head)
 	case ev.PlanRevision != wf.Plan.Revision:
 		return ReasonDecisionStale
-	case ev.ExpireMS != 0 && !w.now.Trusted:
-		return ReasonClockUntrusted
-	case ev.ExpireMS != 0 && w.now.WallMS > ev.ExpireMS:
-		return ReasonExpired
+	case w.tooLate(ev.Head) != ReasonNone:
+		return w.tooLate(ev.Head)
 	case !slices.Contains(wf.escalation(ev.Escalation).Allowed, ev.Action):
 		return ReasonNotAllowed
 	}

@@ -68,6 +68,7 @@ const (
 	ReasonClockUntrusted   Reason = "clock_untrusted"
 	ReasonClockSkew        Reason = "clock_skew"
 	ReasonWrongEpoch       Reason = "wrong_epoch"
+	ReasonStoreLost        Reason = "store_lost"
 	ReasonStorageError     Reason = "storage_error"
 	ReasonQuarantined      Reason = "quarantined"
 	ReasonSameRevision     Reason = "same_revision_other_content"
@@ -148,6 +149,7 @@ var Reasons = []ReasonInfo{
 	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted: an age, a moment or the time off cannot be judged"},
 	{ReasonClockSkew, Permanent, false, false, "the id is from the future"},
 	{ReasonWrongEpoch, Permanent, false, false, "the message is for an earlier store of this device"},
+	{ReasonStoreLost, Permanent, false, false, "the device has lost its store, and with it the workflow"},
 	{ReasonStorageError, Transient, true, false, "the device cannot store it now"},
 	{ReasonQuarantined, Permanent, true, true, "its record cannot be read or made the agent fail, and was set aside"},
 	{ReasonSameRevision, Permanent, false, false, "this revision was already given with other content"},

@@ -160,6 +160,8 @@ func (w *work) take(ev Event) {
 		w.executorDown(ev)
 	case Started:
 		w.started(ev)
+	case HelloAnswered:
+		w.helloAnswered(ev)
 	case SetAside:
 		w.setAside(ev)
 	case Audited:

@@ -18,7 +18,11 @@ func (w *work) started(ev Started) {
 	}
 	slices.Sort(w.ch.gone)
 	shift, reboot := w.shift(), w.dev.BootID != "" && w.dev.BootID != w.now.BootID
+	if reboot {
+		w.dev.PlannerMS, w.dev.PlannerAt = 0, 0 // nobody knows how long the device was off
+	}
 	if shift != 0 {
+		rebased(shift, &w.dev.CancelAllAt)
 		w.rebaseTemplates(shift)
 		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
 	}

@@ -38,6 +38,9 @@ type Device struct {
 	OutSeq      int64   `json:"out_seq"`
 	AcceptNo    int64   `json:"accept_no"`
 	CancelAllMS int64   `json:"cancel_all_ms,omitempty"` // planner time of the last cancel of all
+	CancelAllAt Instant `json:"cancel_all_at,omitempty"` // of one that came while nobody knew the time; 0: there is none
+	PlannerMS   int64   `json:"planner_ms,omitempty"`    // the planner's clock when it last answered a hello in this boot; 0: it has not
+	PlannerAt   Instant `json:"planner_at,omitempty"`    // that moment
 	StopBody    bool    `json:"stop_body,omitempty"`     // the store is new: whatever an earlier one had begun is to be stopped once
 	StopTask    TaskID  `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
 	Holds       []Hold  `json:"holds,omitempty"`         // of everything, of experiences and of sessions
