@@ -23,6 +23,7 @@ type deviceView struct {
 	Unanswered  int64           `json:"unanswered"`
 	Workflows   []workflowLine  `json:"workflows,omitempty"`
 	Unreadable  []unreadable    `json:"unreadable,omitempty"`
+	Unkept      int64           `json:"unreadable_counted,omitempty"` // more of them, of which nothing was kept
 }
 
 type workflowLine struct {
@@ -141,5 +142,9 @@ func (v *deviceView) addHistory(tx *store.Tx) error {
 		v.Unreadable = append(v.Unreadable, unreadable{MessageID: m.ID, Type: m.Type, ReceivedAt: stampMS(m.ReceivedAt), SizeBytes: m.Size,
 			Fault: m.Fault})
 	}
+	if err != nil {
+		return err
+	}
+	v.Unkept, err = tx.Unkept(v.DeviceID)
 	return err
 }

@@ -88,6 +88,11 @@ func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error
 	if how != same {
 		a.events = append(a.events, event{Kind: "device", ID: d.ID, DeviceID: d.ID, What: map[bool]string{true: "online", false: "link_lost"}[d.Online]})
 	}
+	if st.Online {
+		if err := s.takeFloor(tx, env, epoch, how, a); err != nil {
+			return err
+		}
+	}
 	if !st.Online || st.Nonce == "" {
 		return nil
 	}

@@ -23,6 +23,10 @@ type aftermath struct {
 	events   []event
 }
 
+func newAftermath() aftermath {
+	return aftermath{refs: map[storeOf][]string{}, touched: map[string]bool{}}
+}
+
 func (a *aftermath) touch(device string, resend bool) {
 	a.touched[device] = a.touched[device] || resend
 }
@@ -32,7 +36,7 @@ func (a *aftermath) touch(device string, resend bool) {
 func (s *Server) intake(ctx context.Context, batch []upMessage) error {
 	var a aftermath
 	err := s.opt.Store.Update(ctx, func(tx *store.Tx) error {
-		a = aftermath{refs: map[storeOf][]string{}, touched: map[string]bool{}}
+		a = newAftermath()
 		for _, m := range batch {
 			if err := s.take(tx, m, &a); err != nil {
 				return err
@@ -52,6 +56,11 @@ func (s *Server) intake(ctx context.Context, batch []upMessage) error {
 	for i, r := range a.receipts {
 		s.sendReceipt(a.to[i], r)
 	}
+	return s.goOn(ctx, a)
+}
+
+// goOn tells of what has changed and sends what is due because of it.
+func (s *Server) goOn(ctx context.Context, a aftermath) error {
 	for _, e := range a.events {
 		s.hub.publish(e)
 	}
@@ -83,7 +92,7 @@ func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
 	if len(m.payload) == 0 {
 		return nil // a retained status was cleared
 	}
-	env, err := wire.Decode(m.payload, wire.Options{AllowJSON: s.opt.AllowJSON, Limits: deviceLimits, Direction: wire.Up})
+	env, err := s.read(m.payload)
 	if err != nil {
 		return s.quarantine(tx, device, kind, m, err, a)
 	}
@@ -95,22 +104,24 @@ func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := tx.AddMessage(store.Message{
+	kept := store.Message{
 		DeviceID: device, ID: env.ID, Type: kind, WorkflowID: workflow, RefID: refOf(env), Epoch: env.StoreEpoch, Seq: env.Seq,
 		ReceivedAt: ms(s.opt.Now()), Size: int64(len(m.payload)), Payload: m.payload,
-	})
-	if err != nil {
-		return err
 	}
 	if env.Type == wire.TypeStatus {
+		if _, err := tx.AddMessage(kept); err != nil {
+			return err
+		}
 		return s.takeStatus(tx, env, a)
 	}
 	to := storeOf{device, env.StoreEpoch}
 	a.refs[to] = append(a.refs[to], env.ID)
-	if !fresh {
-		return nil
-	}
-	return s.apply(tx, env, a)
+	return s.takeInOrder(tx, env, kept, a)
+}
+
+// read is a message from a device.
+func (s *Server) read(payload []byte) (wire.Envelope, error) {
+	return wire.Decode(payload, wire.Options{AllowJSON: s.opt.AllowJSON, Limits: deviceLimits, Direction: wire.Up})
 }
 
 func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
@@ -230,13 +241,13 @@ func (s *Server) quarantine(tx *store.Tx, device, kind string, m upMessage, caus
 		id = "sha256:" + hex.EncodeToString(sum[:])
 	}
 	log := s.opt.Log.Warn().Str(keyDevice, device).Str(keyMessage, id).Int(keyBytes, len(m.payload)).Err(cause)
-	n, err := tx.CountUnreadable(device)
+	n, err := tx.CountUnreadable(device, s.dayAgo())
 	if err != nil {
 		return err
 	}
-	if n >= quarantineRows {
-		log.Msg("unreadable message, quarantine is full")
-		return nil
+	if n >= quarantineADay {
+		log.Msg("unreadable message, counted only: enough were kept today")
+		return tx.CountUnkept(device)
 	}
 	log.Msg("unreadable message")
 	_, err = tx.AddMessage(store.Message{DeviceID: device, ID: id, Type: kind, ReceivedAt: ms(s.opt.Now()), Fault: fault,

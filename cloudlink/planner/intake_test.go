@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/store"
@@ -276,21 +277,37 @@ func TestReceiptOnlyAfterCommit(t *testing.T) {
 	}
 }
 
-func TestQuarantineIsBounded(t *testing.T) {
+func TestUnreadableMessagesAreKeptTwentyADayAndThenCounted(t *testing.T) {
 	r := newRig(t)
 	r.start()
 	d := r.device("rb-1", "e1")
 	d.hello("1.1")
-	for i := range quarantineRows + 5 {
-		d.publishBytes("ack", fmt.Appendf(nil, "garbage %d", i), false)
+	const more = 5
+	spoil := func(day string) {
+		for i := range quarantineADay + more {
+			d.publishBytes("ack", fmt.Appendf(nil, "garbage %s %d", day, i), false)
+		}
+		d.sync("1.1")
 	}
-	d.sync("1.1")
-	var n int64
-	err := r.store.View(t.Context(), func(tx *store.Tx) (err error) {
-		n, err = tx.CountUnreadable("rb-1")
-		return err
-	})
-	if err != nil || n != quarantineRows {
-		t.Errorf("%d unreadable messages are kept (%v), want %d", n, err, quarantineRows)
+	kept := func() (n int64) {
+		t.Helper()
+		if err := r.store.View(t.Context(), func(tx *store.Tx) (err error) {
+			n, err = tx.CountUnreadable("rb-1", 0)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return n
 	}
+	spoil("one")
+	if n := kept(); n != quarantineADay {
+		t.Errorf("%d unreadable messages are kept, want %d", n, quarantineADay)
+	}
+	want(t, r.get("/v1/devices/rb-1"), "unreadable_counted", more)
+	r.clock.advance(25 * time.Hour)
+	spoil("two")
+	if n := kept(); n != 2*quarantineADay {
+		t.Errorf("%d unreadable messages are kept after another day, want %d", n, 2*quarantineADay)
+	}
+	want(t, r.get("/v1/devices/rb-1"), "unreadable_counted", 2*more)
 }

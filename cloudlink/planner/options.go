@@ -90,7 +90,7 @@ const (
 	receiptRefs    = 200 // ids in one receipt
 	intakeBatch    = 64  // up messages in one commit
 	inboxSize      = 1024
-	quarantineRows = 200     // unreadable messages kept for a device; later ones are counted in the log only
+	quarantineADay = 20      // unreadable messages kept of a device in 24 h; later ones are counted
 	quarantineCopy = 4 << 10 // bytes kept of an unreadable message
 	closeAtHello   = 64
 	planTimeout    = 20 * time.Second

@@ -185,6 +185,9 @@ func (s *Server) tick(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.passGaps(ctx); err != nil {
+		return err
+	}
 	return s.prune(ctx)
 }
 

@@ -11,6 +11,7 @@ type Message struct {
 	RefID      string // the down message that it answers
 	Epoch      string
 	Seq        int64
+	Held       bool  // kept, and not applied yet: something before it is still to come
 	ReceivedAt int64 // ms
 	Repeats    int64 // how often the same id came again
 	Fault      string
@@ -18,11 +19,11 @@ type Message struct {
 	Payload    []byte
 }
 
-const messageColumns = `device_id, id, type, workflow_id, ref_id, epoch, seq, received_at, repeats, fault, size, payload`
+const messageColumns = `device_id, id, type, workflow_id, ref_id, epoch, seq, received_at, repeats, fault, size, payload, held`
 
 func scanMessage(r scanner) (m Message, err error) {
 	err = r.Scan(&m.DeviceID, &m.ID, &m.Type, &m.WorkflowID, &m.RefID, &m.Epoch, &m.Seq, &m.ReceivedAt, &m.Repeats, &m.Fault,
-		&m.Size, &m.Payload)
+		&m.Size, &m.Payload, &m.Held)
 	return m, err
 }
 
@@ -31,8 +32,8 @@ func (t *Tx) AddMessage(m Message) (fresh bool, err error) {
 	if m.Payload == nil {
 		m.Payload = []byte{}
 	}
-	n, err := t.exec(`INSERT INTO messages (`+messageColumns+`) VALUES (?,?,?,?,?,?,?,?,0,?,?,?) ON CONFLICT (device_id, id) DO NOTHING`,
-		m.DeviceID, m.ID, m.Type, m.WorkflowID, m.RefID, m.Epoch, m.Seq, m.ReceivedAt, m.Fault, m.Size, m.Payload)
+	n, err := t.exec(`INSERT INTO messages (`+messageColumns+`) VALUES (?,?,?,?,?,?,?,?,0,?,?,?,?) ON CONFLICT (device_id, id) DO NOTHING`,
+		m.DeviceID, m.ID, m.Type, m.WorkflowID, m.RefID, m.Epoch, m.Seq, m.ReceivedAt, m.Fault, m.Size, m.Payload, m.Held)
 	if err != nil {
 		return false, fmt.Errorf("cannot store message %s: %w", m.ID, err)
 	}
@@ -65,9 +66,24 @@ func (t *Tx) Unreadable(deviceID string, limit int) ([]Message, error) {
 	return out, nil
 }
 
-// CountUnreadable counts the unreadable messages kept for a device.
-func (t *Tx) CountUnreadable(deviceID string) (int64, error) {
-	return one(t, scanInt, `SELECT count(*) FROM messages WHERE device_id = ? AND fault != ''`, deviceID)
+// CountUnreadable counts the unreadable messages of a device that were kept since a moment (ms).
+func (t *Tx) CountUnreadable(deviceID string, since int64) (int64, error) {
+	return one(t, scanInt, `SELECT count(*) FROM messages WHERE device_id = ? AND fault != '' AND received_at >= ?`, deviceID, since)
+}
+
+// CountUnkept counts up one unreadable message that is not kept.
+func (t *Tx) CountUnkept(deviceID string) error {
+	_, err := t.exec(`INSERT INTO devices (device_id, unreadable) VALUES (?, 1) ON CONFLICT (device_id) DO UPDATE SET unreadable = unreadable + 1`,
+		deviceID)
+	if err != nil {
+		return fmt.Errorf("cannot count unreadable message of device %s: %w", deviceID, err)
+	}
+	return nil
+}
+
+// Unkept is how many unreadable messages of a device were counted only.
+func (t *Tx) Unkept(deviceID string) (int64, error) {
+	return one(t, scanInt, `SELECT coalesce(max(unreadable), 0) FROM devices WHERE device_id = ?`, deviceID)
 }
 
 func scanInt(r scanner) (n int64, err error) {

@@ -91,6 +91,15 @@ var migrations = []string{
 	CREATE INDEX workflows_age ON workflows (created_at);
 	CREATE INDEX turns_age ON turns (created_at);
 	CREATE INDEX down_age ON down (created_at) WHERE workflow_id = '';`,
+	`ALTER TABLE messages ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX messages_held ON messages (device_id, epoch, seq) WHERE held = 1;
+	CREATE TABLE up_order (
+		device_id TEXT NOT NULL,
+		epoch     TEXT NOT NULL,
+		next_seq  INTEGER NOT NULL,
+		PRIMARY KEY (device_id, epoch)
+	) STRICT, WITHOUT ROWID;
+	ALTER TABLE devices ADD COLUMN unreadable INTEGER NOT NULL DEFAULT 0;`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.
