@@ -96,7 +96,7 @@ func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error
 	if !st.Online || st.Nonce == "" {
 		return nil
 	}
-	lost, err := tx.HeldUnderOther(d.ID, epoch, closeAtHello)
+	lost, err := s.lostBy(tx, d.ID, epoch)
 	if err != nil {
 		return err
 	}
@@ -136,4 +136,54 @@ func (s *Server) keepStatus(tx *store.Tx, d *store.Device, st wire.Status, epoch
 		d.ConnStart, d.ConnNo = c.start, c.no
 	}
 	return tx.PutDevice(*d)
+}
+
+// lostBy lists the workflows that a device with a new store has to close, at most as many as one receipt names. A schedule is not among
+// them: its plan goes down anew, as one that never left, and the device begins with its next occurrence. One that somebody has cancelled
+// does not come back.
+func (s *Server) lostBy(tx *store.Tx, device, epoch string) (lost []string, err error) {
+	held, err := tx.HeldUnderOther(device, epoch, maxHeld)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range held {
+		rows, err := tx.DownOf(id)
+		if err != nil {
+			return nil, err
+		}
+		row, ok := scheduleAmong(rows)
+		switch {
+		case !ok && len(lost) < closeAtHello:
+			lost = append(lost, id)
+		case ok && row.State != store.Queued:
+			row.State, row.Epoch, row.FirstSentAt, row.AnsweredAt, row.ReasonCode, row.Ack = store.Queued, "", 0, 0, "", nil
+			if err := tx.PutDown(row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return lost, nil
+}
+
+// scheduleAmong finds the latest plan among the messages about a workflow, where that is a schedule which a device may still hold.
+func scheduleAmong(rows []store.Down) (last store.Down, ok bool) {
+	for _, row := range rows {
+		switch {
+		case row.Type == string(wire.TypePlan) && row.State != store.Refused && (last.ID == "" || row.Revision > last.Revision):
+			last = row
+		case row.Type == string(wire.TypeControl) && cancels(row):
+			return store.Down{}, false
+		}
+	}
+	if last.ID == "" || last.State == store.Expired {
+		return store.Down{}, false
+	}
+	env, err := wire.Decode(last.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+	return last, err == nil && env.Plan != nil && env.Plan.Workflow.Schedule != nil
+}
+
+// cancels says whether a message about a workflow is the wish to end it.
+func cancels(row store.Down) bool {
+	env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+	return err == nil && env.Control != nil && (env.Control.Verb == "cancel" || env.Control.Verb == "kill")
 }

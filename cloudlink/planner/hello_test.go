@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,6 +164,61 @@ func TestNewEpochClosesWhatTheStoreLost(t *testing.T) {
 	want(t, r.get("/v1/devices/rb-1"), "store_epoch", "e2")
 }
 
+// A schedule comes anew after the loss of a store: its plan goes to the new one, and is neither closed nor sent twice. One that was
+// cancelled stays away.
+func TestAScheduleComesAnew(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	for _, id := range []string{"wf_kept", "wf_cancelled"} {
+		r.must(http.StatusAccepted, "POST", "/v1/devices/rb-1/plans?check=false", strings.Replace(rawPlan(id, 0), `"revision":0`,
+			`"revision":0,"schedule":{"days":["mon"],"at":"18:00","tz":"Asia/Seoul"}`, 1))
+		d.say(d.ack(d.next(wire.TypePlan), ""))
+	}
+	r.must(http.StatusAccepted, "POST", "/v1/workflows/wf_cancelled/cancel", `{"reason":"no"}`)
+	d.say(d.ack(d.next(wire.TypeControl), ""))
+
+	d.epoch = "e2"
+	if got := d.hello("1.1"); !slices.Equal(got.Close, []string{"wf_cancelled"}) {
+		t.Errorf("close %v", got.Close)
+	}
+	anew := d.next(wire.TypePlan)
+	if anew.Corr.WorkflowID != "wf_kept" || anew.StoreEpoch != "e2" {
+		t.Errorf("anew came %s for epoch %q", anew.Corr.WorkflowID, anew.StoreEpoch)
+	}
+	if got := d.hello("1.2"); slices.Contains(got.Close, "wf_kept") {
+		t.Errorf("before its answer it is closed: %v", got.Close)
+	}
+	d.next(wire.TypePlan) // unanswered: after a hello it is sent again
+	d.say(d.ack(anew, ""))
+	if got := d.hello("1.3"); slices.Contains(got.Close, "wf_kept") {
+		t.Errorf("it is closed after all: %v", got.Close)
+	}
+	if came, _ := d.sync("1.3"); len(came) > 0 {
+		t.Errorf("%s was sent again", came[0].Type)
+	}
+}
+
+// A planner that was restored from a backup of long ago goes on above what the device has seen: its cancel is not taken for an old one.
+func TestF71_ARestoredPlannerGoesOnAboveItsOldNumbers(t *testing.T) {
+	said := func(later time.Duration, turns int) (last int64) {
+		r := newRig(t)
+		r.start()
+		r.clock.advance(later)
+		d := r.device("rb-1", "e1")
+		d.hello("1.1")
+		for range turns {
+			r.turn("rb-1", "stop all")
+			last = d.next(wire.TypeControl).Seq
+		}
+		return last
+	}
+	if before, after := said(0, 9), said(time.Second, 1); after <= before {
+		t.Errorf("after the backup seq %d, before %d", after, before)
+	}
+}
+
 func TestTwentyUnansweredPlans(t *testing.T) {
 	r := newRig(t)
 	r.start()
@@ -176,18 +232,18 @@ func TestTwentyUnansweredPlans(t *testing.T) {
 		t.Fatalf("%d plans came, want %d", len(came), unackedPlans)
 	}
 	for i, env := range came {
-		if env.Seq != int64(i+1) {
+		if env.Seq != came[0].Seq+int64(i) {
 			t.Errorf("plan %d has seq %d", i, env.Seq)
 		}
 	}
 	r.must(http.StatusAccepted, "POST", "/v1/workflows/wf_3/cancel", `{"reason":"no"}`)
-	if c := d.next(wire.TypeControl); c.Control.Target != "wf_3" || c.Seq != unackedPlans+6 { // a cancel does not wait behind plans
+	if c := d.next(wire.TypeControl); c.Control.Target != "wf_3" || c.Seq != came[0].Seq+unackedPlans+5 { // a cancel does not wait behind plans
 		t.Errorf("cancel of %s has seq %d", c.Control.Target, c.Seq)
 	}
 	want(t, r.workflow("wf_20"), "submission", "queued")
 	for i := range 2 {
 		d.say(d.ack(came[i], ""))
-		if next := d.next(wire.TypePlan); next.Seq != int64(unackedPlans+1+i) {
+		if next := d.next(wire.TypePlan); next.Seq != came[0].Seq+int64(unackedPlans+i) {
 			t.Errorf("after an answer came seq %d", next.Seq)
 		}
 	}

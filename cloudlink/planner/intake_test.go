@@ -25,7 +25,7 @@ func TestTurnToResult(t *testing.T) {
 	id := a["workflow_id"].(string)
 
 	plan := d.next(wire.TypePlan)
-	if plan.StoreEpoch != "e1" || plan.Seq != 1 || plan.Plan.Workflow.TTLMS != 300000 || plan.Corr.TurnID != a["turn_id"] {
+	if plan.StoreEpoch != "e1" || plan.Seq != ms(r.clock.now()) || plan.Plan.Workflow.TTLMS != 300000 || plan.Corr.TurnID != a["turn_id"] {
 		t.Errorf("plan has epoch %q, seq %d, ttl %d, turn %q", plan.StoreEpoch, plan.Seq, plan.Plan.Workflow.TTLMS, plan.Corr.TurnID)
 	}
 	want(t, r.workflow(id), "submission", "sent")

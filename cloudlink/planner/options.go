@@ -93,6 +93,7 @@ const (
 	quarantineADay = 20      // unreadable messages kept of a device in 24 h; later ones are counted
 	quarantineCopy = 4 << 10 // bytes kept of an unreadable message
 	closeAtHello   = 64
+	maxHeld        = 1024 // workflows under an earlier epoch that a hello looks through
 	planTimeout    = 20 * time.Second
 	messageDays    = 30  // as long as a device keeps its results
 	recordDays     = 120 // workflows, turns and what was sent: longer than a device remembers ids (90), so that a repeat is known here

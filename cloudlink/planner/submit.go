@@ -54,7 +54,7 @@ func (s *Server) queue(tx *store.Tx, env wire.Envelope, expires int64) error {
 		return &problem{Status: http.StatusTooManyRequests, Code: "queue_full", Title: "too much waits for this device already",
 			Detail: fmt.Sprintf("%d messages are unanswered", n), Hint: "wait until the device is online again"}
 	}
-	if env.Seq, err = tx.NextSeq(env.DeviceID); err != nil {
+	if env.Seq, err = tx.NextSeq(env.DeviceID, ms(s.opt.Now())); err != nil {
 		return err
 	}
 	data, err := wire.Encode(env, wire.JSON)

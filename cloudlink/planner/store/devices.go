@@ -47,10 +47,11 @@ func (t *Tx) PutDevice(d Device) error {
 	return nil
 }
 
-// NextSeq takes the next sequence number of what goes down to a device. It starts at 1 and is never reset.
-func (t *Tx) NextSeq(deviceID string) (int64, error) {
-	seq, err := one(t, scanInt, `INSERT INTO devices (device_id, next_seq) VALUES (?, 2)
-		ON CONFLICT (device_id) DO UPDATE SET next_seq = next_seq + 1 RETURNING next_seq - 1`, deviceID)
+// NextSeq takes the next sequence number of what goes down to a device: at least now (Unix ms), and above all that were given. So it goes
+// on above what a device has seen also where the store was restored from an old backup: a lower one would be refused as superseded.
+func (t *Tx) NextSeq(deviceID string, now int64) (int64, error) {
+	seq, err := one(t, scanInt, `INSERT INTO devices (device_id, next_seq) VALUES (?1, max(1, ?2) + 1)
+		ON CONFLICT (device_id) DO UPDATE SET next_seq = max(next_seq, ?2) + 1 RETURNING next_seq - 1`, deviceID, now)
 	if err != nil {
 		return 0, fmt.Errorf("cannot take sequence number of device %s: %w", deviceID, err)
 	}

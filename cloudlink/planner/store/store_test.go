@@ -106,7 +106,7 @@ func TestRowsSurviveReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	s := open(t, path)
 	update(t, s, func(tx *Tx) error {
-		if _, err := tx.NextSeq("d"); err != nil {
+		if _, err := tx.NextSeq("d", 5); err != nil {
 			return err
 		}
 		return tx.PutDevice(Device{ID: "d", Epoch: "e", ConnStart: 2, ConnNo: 3, Online: true, HelloAt: 4, SeenAt: 5, Status: []byte(`{}`)})
@@ -121,9 +121,12 @@ func TestRowsSurviveReopening(t *testing.T) {
 		if d.Epoch != "e" || d.ConnStart != 2 || d.ConnNo != 3 || !d.Online || d.HelloAt != 4 || d.SeenAt != 5 || string(d.Status) != `{}` {
 			t.Errorf("read back %+v", d)
 		}
-		seq, err := tx.NextSeq("d")
-		if seq != 2 {
-			t.Errorf("seq %d, want 2: it is never given twice", seq)
+		seq, err := tx.NextSeq("d", 4)
+		if seq != 6 {
+			t.Errorf("seq %d, want 6: it is never given twice", seq)
+		}
+		if seq, err = tx.NextSeq("d", 9); seq != 9 {
+			t.Errorf("seq %d, want 9: after a backup it goes on above what was given since", seq)
 		}
 		return err
 	})
