@@ -42,6 +42,8 @@ type bundleNote struct {
 	DeviceID   string       `json:"device_id,omitempty"`
 	Agent      string       `json:"agent"` // running, or why it does not answer
 	PersonData string       `json:"person_data"`
+	Secrets    int          `json:"secrets_taken_out"`            // that stood in what was collected
+	Unsearched []string     `json:"secrets_unsearched,omitempty"` // that could not be read, so that their values could not be searched for
 	Files      []bundleFile `json:"files"`
 }
 
@@ -78,8 +80,10 @@ func (a *app) bundle(ctx context.Context, w bundleWish) error {
 		{"context", "/context"}, {"executors", "/executors"}, {"config", "/config"}, {"identity", "/identity"}} {
 		note.Files = append(note.Files, a.document(ctx, &note, doc.name, doc.path, w.person))
 	}
+	note.Files = append(note.Files, a.planDetails(ctx, w))
 	note.Files = append(note.Files, a.settingsFiles(ctx)...)
 	note.Files = append(note.Files, a.stateFiles(ctx), logLines(ctx, w.since))
+	note.scrub(a.secretsOf(ctx))
 	if w.person {
 		a.note("%s", tongue(a.lang).say("bundle.person"))
 	}
@@ -91,6 +95,26 @@ func (a *app) bundle(ctx context.Context, w bundleWish) error {
 		return diag.NewProblem(diag.CodeFiles, err.Error(), "deviceagentctl bundle --dir DIR")
 	}
 	return a.tellBundle(path, note)
+}
+
+// secretsOf are those of this robot, as far as this user may read them.
+func (a *app) secretsOf(ctx context.Context) (*secrets, []string) {
+	r := &secrets{values: map[string]bool{}}
+	rep, err := a.client.Get(ctx, "/config", nil)
+	return r, r.learn(rowsOf(rep, err, a.stateDir(ctx, "")))
+}
+
+// scrub goes over all that was collected.
+func (n *bundleNote) scrub(r *secrets, unsearched []string) {
+	for i := range n.Files {
+		f := &n.Files[i]
+		f.Note = string(r.clean([]byte(f.Note)))
+		if f.data != nil {
+			f.data = r.clean(f.data)
+			f.Size = len(f.data)
+		}
+	}
+	n.Secrets, n.Unsearched = r.found, unsearched
 }
 
 func (a *app) tellBundle(path string, note bundleNote) error {
@@ -141,6 +165,47 @@ func (a *app) document(ctx context.Context, note *bundleNote, name, path string,
 	return f.cut()
 }
 
+// detailsMost bounds the plans that are told in full.
+const detailsMost = 200
+
+// planDetails tells each plan that is open, or ended within the time, with its evidence, and why it is where it is. One document a line.
+func (a *app) planDetails(ctx context.Context, w bundleWish) bundleFile {
+	f := bundleFile{Name: "plan-details.jsonl"}
+	rep, err := a.client.Get(ctx, "/workflows", url.Values{"all": {"true"}})
+	var rows []diag.Workflow
+	if err == nil {
+		err = json.Unmarshal(rep.Data, &rows)
+	}
+	if err != nil {
+		f.Note = tongue("en").title(problemIn(err))
+		return f
+	}
+	told := 0
+	for _, row := range rows {
+		if row.Ended != nil && row.Ended.AgeMS > w.since.Milliseconds() {
+			continue
+		}
+		if told == detailsMost || len(f.data) > entryMost/2 {
+			f.Note = fmt.Sprintf("cut: %d plans of %d", told, len(rows))
+			break
+		}
+		told++
+		for _, path := range []string{workflowPath(row.ID), workflowPath(row.ID) + "/why"} {
+			rep, err := a.client.Get(ctx, path, nil)
+			var v any
+			if err != nil || json.Unmarshal(rep.Data, &v) != nil {
+				continue // it was pruned meanwhile
+			}
+			if !w.person {
+				v = withheld(v)
+			}
+			line, _ := json.Marshal(v)
+			f.data = append(append(f.data, line...), '\n')
+		}
+	}
+	return f.cut()
+}
+
 func problemIn(err error) *diag.Problem {
 	if p, ok := errors.AsType[*diag.Problem](err); ok {
 		return p
@@ -170,7 +235,7 @@ func withheld(v any) any {
 		for k, x := range v {
 			_, text := x.(string)
 			switch {
-			case personal[k] && text, vital && measured[k]:
+			case personal[k] && text, vital && measured[k], k == "output" && x != nil: // what a step gave back may be measured
 				v[k] = "withheld"
 			default:
 				v[k] = withheld(x)
@@ -183,7 +248,8 @@ func withheld(v any) any {
 // settingsFiles are the files of settings as they stand. They name the files of secrets and hold none; what is no plain file is left out.
 func (a *app) settingsFiles(ctx context.Context) (out []bundleFile) {
 	files, _ := config.DefaultFiles(installedRoot)
-	files = append(files, config.File{Path: config.Provisioned(a.stateDir(ctx, ""))})
+	state := a.stateDir(ctx, "")
+	files = append(files, config.File{Path: config.Provisioned(state)})
 	for i, file := range files {
 		path := file.Path
 		f := bundleFile{Name: fmt.Sprintf("settings/%02d-%s", i, safeName(filepath.Base(path)))}
@@ -196,7 +262,13 @@ func (a *app) settingsFiles(ctx context.Context) (out []bundleFile) {
 		case !info.Mode().IsRegular():
 			f.Note = path + " is no plain file"
 		default:
-			if f.data, err = plainFile(path); err != nil {
+			read := func() (err error) { f.data, err = plainFile(path); return err }
+			if i == len(files)-1 { // below a folder of the agent's user, who could lead root elsewhere
+				err = asOwner(state, false, read)
+			} else {
+				err = read()
+			}
+			if err != nil {
 				f.Note = err.Error()
 			}
 		}
@@ -244,7 +316,7 @@ func logLines(ctx context.Context, since time.Duration) bundleFile {
 	f := bundleFile{Name: "log.txt"}
 	ctx, stop := context.WithTimeout(ctx, 20*time.Second)
 	defer stop()
-	out, err := exec.CommandContext(ctx, "journalctl", "--no-pager", "-o", "short-iso", "-u", "deviceagent.service", "--since", fmt.Sprintf("-%ds", int(since.Seconds()))).Output()
+	out, err := exec.CommandContext(ctx, "journalctl", "--no-pager", "--lines=20000", "-o", "short-iso", "-u", "deviceagent.service", "--since", fmt.Sprintf("-%ds", int(since.Seconds()))).Output()
 	if err != nil {
 		f.Note = "no log: " + err.Error()
 		return f
