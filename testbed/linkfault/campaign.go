@@ -107,7 +107,7 @@ func (c *campaign) build(dir string, n int) error {
 	}
 	c.cells = append(c.cells, cl)
 	for i := range c.opt.Robots {
-		if _, err := cl.newRobot(fmt.Sprintf("r%d-%d", n, i), time.Second, i%3 == 2); err != nil {
+		if _, err := cl.newRobot(fmt.Sprintf("r%d-%d", n, i), time.Second, i%4 == 3); err != nil {
 			return err
 		}
 	}
