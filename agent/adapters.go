@@ -109,7 +109,8 @@ func clip(text string) string {
 func (d downlink) Status() wire.Status {
 	cat, limits := d.a.rooms.now(), wire.DefaultLimits()
 	st := wire.Status{Online: true, StoreEpoch: d.m.Epoch(), AgentVersion: Version, Contract: wire.Version, CatalogEtag: cat.Etag,
-		RoomsEtag: cat.RoomsEtag, Tier: d.a.o.Config.Goal.Tier, Limits: &limits}
+		RoomsEtag: cat.RoomsEtag, Tier: d.a.o.Config.Goal.Tier, Limits: &limits,
+		OutboxDropped: d.m.OutboxFacts().Dropped}
 	limits.Steps = d.a.o.Config.Limits.Steps
 	for _, r := range cat.Rooms {
 		st.Rooms = append(st.Rooms, wire.Room{ID: string(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})

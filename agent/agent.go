@@ -75,6 +75,7 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 		Encoding: wire.Encoding(o.Config.Broker.Encoding), Limits: a.limits(), NewID: o.NewID, Experiences: a.experiences()})}
 	a.manager, err = taskmanager.New(ctx, taskmanager.Options{
 		Store: o.WrapStore(st), Clock: clockOf{o.Clock}, Executors: a.execs, Catalog: o.Catalog, Log: a.component("taskmanager"), Hold: o.Config.Hold, Codec: a.codec,
+		OutboxRows: o.Config.Limits.OutboxRows, OutboxBytes: int64(o.Config.Limits.OutboxBytes),
 	})
 	if err != nil {
 		return nil, errors.Join(err, st.Close())

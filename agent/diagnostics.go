@@ -131,8 +131,8 @@ func sinceMS(t time.Time) *int64 {
 }
 
 func (a *Agent) outboxFacts() diag.Outbox {
-	n := int64(a.manager.Waiting())
-	return diag.Outbox{Awaiting: &n}
+	f := a.manager.OutboxFacts()
+	return diag.Outbox{Awaiting: &f.Rows, Bound: &f.MaxRows}
 }
 
 func (a *Agent) storeFacts() diag.Store {

@@ -74,6 +74,19 @@ func (m *Manager) batch(c core.Change, now core.Now, events []core.Event) Batch 
 	return b
 }
 
+// makeRoom drops answers where the outbox would have more than it may, and says how many. They go with the commit that needs the room.
+func (m *Manager) makeRoom(b *Batch) int64 {
+	ids := m.outbox.excess(b.Outbox, b.OutboxDone)
+	if len(ids) == 0 {
+		return 0
+	}
+	all := m.OutboxFacts().Dropped + int64(len(ids))
+	b.OutboxDone = append(b.OutboxDone, ids...)
+	b.Meta[metaDropped] = strconv.FormatInt(all, 10)
+	m.crowded.Warn().Int("rows", len(ids)).Int64("dropped", all).Msg("outbox is full, oldest answers dropped")
+	return int64(len(ids))
+}
+
 func classOf(t core.MessageType) string {
 	if t == core.MsgResult {
 		return "terminal"

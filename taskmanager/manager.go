@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -25,6 +26,8 @@ type Options struct {
 	Catalog   *catalog.Catalog
 	Log       zerolog.Logger
 	Hold      bool // load and show, dispatch nothing
+
+	OutboxRows, OutboxBytes int64 // that may wait for the planner; 0: DefaultOutboxRows, DefaultOutboxBytes
 }
 
 // Manager is the one goroutine that owns the state, with its inbox.
@@ -54,6 +57,7 @@ type Manager struct {
 
 	outbox  outbox
 	words   words
+	crowded zerolog.Logger // for what a full outbox causes: so many lines, and then no more for a while
 	watch   watchers
 	turns   atomic.Int64
 	alarms  atomic.Int64 // of the liveness audit
@@ -108,7 +112,8 @@ func New(ctx context.Context, o Options) (*Manager, error) {
 	}
 	m.setAside = slices.Sorted(maps.Keys(m.quarantine.causes))
 	m.recorder = NewRecorder(img.Epoch, o.Catalog.Etag, o.Hold, img.Records)
-	m.outbox.init(img.Outbox)
+	m.crowded = o.Log.Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Minute})
+	m.outbox.init(img.Outbox, o.OutboxRows, o.OutboxBytes, img.Meta)
 	m.soft.init()
 	for _, id := range m.setAside {
 		o.Log.Error().Str("workflow_id", id).Str("cause", m.quarantine.causes[id]).Msg("record set aside")
@@ -260,6 +265,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 		return nil
 	}
 	rows := m.batch(c, now, events)
+	dropped := m.makeRoom(&rows)
 	switch err := m.commit(ctx, rows); {
 	case err == nil:
 	case errors.Is(err, ErrStoreClosed): // to try again would never end
@@ -278,7 +284,7 @@ func (m *Manager) reduce(ctx context.Context, batch []request, events []core.Eve
 	m.seq += int64(len(events))
 	m.written = now.Boot
 	m.soft.init()
-	m.outbox.add(rows.Outbox, rows.OutboxDone)
+	m.outbox.add(rows.Outbox, rows.OutboxDone, dropped)
 	m.refused = false
 	m.adopt(c, true)
 	answer(batch, c, nil)

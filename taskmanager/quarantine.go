@@ -87,8 +87,15 @@ func (q *quarantine) load(meta map[string]string, startNo int64, d Decoded, cur 
 	return nil
 }
 
-// screen keeps out what failed too often: a message is refused, and anything else passes as if time had passed.
+// screen keeps out what there is no room for, and what failed too often: a message is refused, and anything else passes as if time had
+// passed.
 func (m *Manager) screen(events []core.Event) []core.Event {
+	for i, ev := range events {
+		if refusal, roomless := m.roomless(ev); roomless {
+			m.crowded.Warn().Str("workflow_id", string(core.AboutOf(ev))).Msg("plan refused, outbox is full of reports")
+			events[i] = refusal
+		}
+	}
 	if len(m.quarantine.keptOut) == 0 {
 		return events
 	}

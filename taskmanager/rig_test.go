@@ -54,6 +54,7 @@ type rig struct {
 	ids     *atomic.Int64
 	clk     *clock.Virtual
 	clock   taskmanager.Clock                   // nil: clk
+	outbox  int64                               // rows that may wait; 0: as shipped
 	foreign bool                                // the test wrote into the store itself: what is on disk does not follow from the journal
 	live    atomic.Pointer[taskmanager.Manager] // m for the robot's goroutines, which outlive a process
 }
@@ -84,7 +85,7 @@ func (r *rig) open() {
 	r.fault = nil
 	r.reg = executors.New(executors.Options{Log: zerolog.Nop(), Sink: r.sink})
 	m, err := taskmanager.New(r.t.Context(), taskmanager.Options{
-		Store: r.store, Clock: cmp.Or[taskmanager.Clock](r.clock, clockOf{r.clk}), Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(),
+		Store: r.store, Clock: cmp.Or[taskmanager.Clock](r.clock, clockOf{r.clk}), Executors: r.reg, Catalog: r.cat, Log: zerolog.Nop(), OutboxRows: r.outbox,
 		Codec: codec{bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: r.cat, AllowJSON: true, NewID: r.newID})},
 	})
 	if err != nil {

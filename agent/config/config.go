@@ -74,9 +74,11 @@ type Log struct {
 
 // Limits bound what the device takes in.
 type Limits struct {
-	Steps      int64 `toml:"steps" doc:"Steps of one plan." allowed:"1 to 1024"`
-	PlanBytes  Size  `toml:"plan_bytes" doc:"Size of one message from the cloud." allowed:"4KiB to 256KiB"`
-	StoreQuota Size  `toml:"store_quota" doc:"Size of the store; beyond it new plans are refused, reports are kept." allowed:"8MiB to 16GiB"`
+	Steps       int64 `toml:"steps" doc:"Steps of one plan." allowed:"1 to 1024"`
+	PlanBytes   Size  `toml:"plan_bytes" doc:"Size of one message from the cloud." allowed:"4KiB to 256KiB"`
+	OutboxRows  int64 `toml:"outbox_rows" doc:"Messages that may wait for the cloud. At the bound the oldest answers are dropped and counted; full of reports, new plans are refused." allowed:"256 to 1000000"`
+	OutboxBytes Size  `toml:"outbox_bytes" doc:"Size of all messages that wait for the cloud, in memory and on disk; at the bound as above." allowed:"1MiB to 1GiB"`
+	StoreQuota  Size  `toml:"store_quota" doc:"Size of the store; beyond it new plans are refused, reports are kept." allowed:"8MiB to 16GiB"`
 }
 
 // Time is about clocks.
@@ -97,6 +99,6 @@ func Default() Config {
 		Goal:     Goal{Enabled: true, Tier: "restricted"},
 		Privacy:  Privacy{Utterances: Duration(defaultUtterances)},
 		Log:      Log{Level: "info"},
-		Limits:   Limits{Steps: 128, PlanBytes: 256 * KiB, StoreQuota: 64 * MiB},
+		Limits:   Limits{Steps: 128, PlanBytes: 256 * KiB, OutboxRows: 20_000, OutboxBytes: 16 * MiB, StoreQuota: 64 * MiB},
 	}
 }

@@ -54,8 +54,12 @@ var rules = map[string]func(c *Config) string{
 	"limits.steps": func(c *Config) string {
 		return unless(1 <= c.Limits.Steps && c.Limits.Steps <= 1024, "must be 1 to 1024")
 	},
-	"limits.plan_bytes":  func(c *Config) string { return within(c.Limits.PlanBytes, 4*KiB, 256*KiB) },
-	"limits.store_quota": func(c *Config) string { return within(c.Limits.StoreQuota, 8*MiB, 16*GiB) },
+	"limits.plan_bytes": func(c *Config) string { return within(c.Limits.PlanBytes, 4*KiB, 256*KiB) },
+	"limits.outbox_rows": func(c *Config) string {
+		return unless(256 <= c.Limits.OutboxRows && c.Limits.OutboxRows <= 1_000_000, "must be 256 to 1000000")
+	},
+	"limits.outbox_bytes": func(c *Config) string { return within(c.Limits.OutboxBytes, 1*MiB, 1*GiB) },
+	"limits.store_quota":  func(c *Config) string { return within(c.Limits.StoreQuota, 8*MiB, 16*GiB) },
 	"time.boot_id": func(c *Config) string {
 		return unless(c.Time.BootID == "" || bootIDForm.MatchString(c.Time.BootID), "must be 32 hex digits, dashes allowed")
 	},

@@ -382,4 +382,5 @@ type Status struct {
 	OpenCount     int64          `json:"open_count,omitempty"`
 	OpenWorkflows []OpenWorkflow `json:"open_workflows,omitempty"`
 	Limits        *Limits        `json:"limits,omitempty"`
+	OutboxDropped int64          `json:"outbox_dropped,omitempty"`
 }
