@@ -32,6 +32,8 @@ type Broker struct {
 	drop      func(client, topic string) bool
 	swallow   func(client, topic string) bool
 	deny      func(client, filter string) bool
+	keep      func(client, topic string) bool
+	kept      []keptMessage
 	counts    map[string]int // publishes taken from clients, by client id
 }
 
@@ -233,6 +235,9 @@ func (h *hook) OnPublish(cl *mochi.Client, pk packets.Packet) (packets.Packet, e
 	h.broker.counts[cl.ID]++
 	drop, swallow := h.broker.drop, h.broker.swallow
 	h.broker.mu.Unlock()
+	if !cl.Net.Inline && h.broker.keeps(cl.ID, pk) {
+		return pk, packets.CodeSuccessIgnore
+	}
 	if !cl.Net.Inline && swallow != nil && swallow(cl.ID, pk.TopicName) {
 		return pk, packets.ErrRejectPacket
 	}

@@ -1,6 +1,13 @@
 package broker
 
-import "time"
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mochi-mqtt/server/v2/packets"
+)
 
 // SetDown makes the broker refuse new connections; true also cuts those that are open. Sessions and retained messages
 // stay, and so do recorders: they count what happens around the outage.
@@ -77,4 +84,45 @@ func (b *Broker) Forget(client string) {
 		cl.ClearInflights()
 		b.server.Clients.Delete(client)
 	}
+}
+
+// keptMessage is a publish that has not reached its subscribers yet.
+type keptMessage struct {
+	topic   string
+	payload []byte
+}
+
+// Keep makes the broker acknowledge every publish for which the rule says true and pass it on only when [Broker.Deliver] says so. What
+// is the same byte for byte is kept once.
+func (b *Broker) Keep(rule func(client, topic string) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keep = rule
+}
+
+// Deliver passes on what was kept, in its order, and keeps nothing any more.
+func (b *Broker) Deliver() error {
+	b.mu.Lock()
+	kept := b.kept
+	b.keep, b.kept = nil, nil
+	b.mu.Unlock()
+	var errs []error
+	for _, m := range kept {
+		errs = append(errs, b.Publish(m.topic, m.payload, false))
+	}
+	return errors.Join(errs...)
+}
+
+// keeps takes a publish out of the way, if the rule says so.
+func (b *Broker) keeps(client string, pk packets.Packet) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.keep == nil || !b.keep(client, pk.TopicName) {
+		return false
+	}
+	same := func(m keptMessage) bool { return m.topic == pk.TopicName && bytes.Equal(m.payload, pk.Payload) }
+	if !slices.ContainsFunc(b.kept, same) {
+		b.kept = append(b.kept, keptMessage{pk.TopicName, bytes.Clone(pk.Payload)})
+	}
+	return true
 }

@@ -63,6 +63,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"resume":  func(h *house, arg string) error { return h.hold("resume", arg) },
 	"local":   (*house).local,
 	"link":    (*house).setLink,
+	"broker":  (*house).setBroker,
 	"disk":    (*house).setDisk,
 	"planner": (*house).setPlanner,
 	"decide":  (*house).decide,

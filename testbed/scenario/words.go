@@ -169,3 +169,16 @@ func (h *house) setLink(arg string) error {
 	}
 	return nil
 }
+
+// setBroker makes the broker keep what goes down to the device of one type ("keeps plan"), or hand it over ("delivers").
+func (h *house) setBroker(arg string) error {
+	typ, keeps := strings.CutPrefix(arg, "keeps ")
+	switch {
+	case keeps:
+		h.broker.Keep(func(_, topic string) bool { return topic == "deviceagent/v1/"+deviceID+"/down/"+typ })
+		return nil
+	case arg == "delivers":
+		return h.broker.Deliver()
+	}
+	return fmt.Errorf("broker %q: want keeps TYPE or delivers", arg)
+}
