@@ -183,6 +183,26 @@ func TestCancelAll(t *testing.T) {
 	}
 }
 
+// S38: the button stops what was said before it, though it had not arrived, and nothing that is said after it.
+func TestTheCancelButtonRefusesWhatWasSentBeforeIt(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	pressed := r.now.WallMS
+	if c := r.do(core.Observed{Event: "pui.cancelled", Source: "home"}); !c.Must {
+		t.Error("a cut could forget the button, and the plan would move the robot")
+	}
+	r.pass(1000)
+	ev := r.planEvent("wf_1", "pl_1", toKitchen).(core.PlanSubmitted)
+	ev.SentMS = pressed - 1
+	if a := r.do(ev).Answers[0]; a.Reason != core.ReasonCancelledBefore {
+		t.Fatalf("a plan sent before: %+v", a)
+	}
+	ev.SentMS = pressed + 1
+	if a := r.do(ev).Answers[0]; !a.Accepted {
+		t.Fatalf("a plan sent later: %+v", a)
+	}
+}
+
 func TestSupersededControl(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()

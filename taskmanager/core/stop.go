@@ -289,7 +289,10 @@ func (w *work) wish(ev Observed) {
 }
 
 // buttonCancel: the cancel button on the robot is a stop of its user: it cancels every workflow with a task on the body.
+// What was said before it and has not arrived yet is not begun after it either.
 func (w *work) buttonCancel() {
+	w.noteCancelAll(Head{})
+	w.touched, w.ch.Must = true, true
 	var body []catalog.ResourceID
 	for id, res := range w.cat.Resources {
 		if res.Body {
