@@ -126,11 +126,9 @@ func (d downlink) Status() wire.Status {
 			}
 		}
 		st.OpenCount = int64(len(s.Open()))
-		for _, id := range s.Open() {
-			if len(st.OpenWorkflows) < maxListed {
-				wf := s.Workflows[id]
-				st.OpenWorkflows = append(st.OpenWorkflows, wire.OpenWorkflow{WorkflowID: string(id), State: string(wf.State), Revision: wf.Plan.Revision})
-			}
+		for _, id := range s.LatestOpen(maxListed) {
+			wf := s.Workflows[id]
+			st.OpenWorkflows = append(st.OpenWorkflows, wire.OpenWorkflow{WorkflowID: string(id), State: string(wf.State), Revision: wf.Plan.Revision})
 		}
 	})
 	return st
