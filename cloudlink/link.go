@@ -103,6 +103,7 @@ type Link struct {
 
 	// Run's goroutine only.
 	connections int64
+	pace        pace
 	back        backoff
 	sizeCloses  int // connections in a row that ended for an oversize packet
 	earlyCloses int // connections in a row that the broker closed soon
@@ -128,6 +129,7 @@ func New(opt Options) *Link {
 	}
 	return &Link{
 		opt:     opt,
+		pace:    pace{every: opt.paced(drainEvery)},
 		topic:   "deviceagent/v1/" + opt.DeviceID + "/",
 		state:   State{Phase: Offline, Since: time.Now(), Reason: ReasonStarting},
 		changed: make(chan struct{}, 1),

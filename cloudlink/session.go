@@ -57,7 +57,7 @@ func newSession(l *Link, connNo string, dial func(context.Context) (net.Conn, er
 		handed:   make(chan handover),
 		receipts: make(chan bool),
 		over:     make(chan struct{}),
-		window:   newWindow(l.opt.paced(resendAfter)),
+		window:   newWindow(l.opt.paced(resendAfter), &l.pace),
 	}
 	s.in = newIntake(s)
 	return s

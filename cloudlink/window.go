@@ -2,8 +2,33 @@ package cloudlink
 
 import "time"
 
+// Bounds of how fast rows leave. A robot at work sends a few a minute, and a burst leaves at once; what days without a broker have
+// left leaves at a pace that a fleet which comes back together can keep without drowning the broker: 20,000 rows in some seven
+// minutes. Source: docs/contract.md, section 1.
+const (
+	drainBurst = 64
+	drainEvery = 20 * time.Millisecond // 50 a second
+)
+
+// pace bounds how fast rows leave. It belongs to the link, not to a connection: one that flaps does not begin each time with a burst.
+type pace struct {
+	every time.Duration // 0: unbounded
+	paid  time.Time     // up to where the rows sent so far have used their time
+}
+
+// free is the moment from which one more row may leave.
+func (p *pace) free() time.Time { return p.paid.Add(-(drainBurst - 1) * p.every) }
+
+func (p *pace) spend(now time.Time) {
+	if p.paid.Before(now) {
+		p.paid = now
+	}
+	p.paid = p.paid.Add(p.every)
+}
+
 // window decides which outbox row is published next on one connection. It has no clock and no goroutine.
 type window struct {
+	pace   *pace
 	again  time.Duration // after which a row without a receipt is published again
 	rows   []Row         // the last picture of the outbox, lowest first, at most windowRows
 	next   int           // rows before it were sent on this connection
@@ -12,8 +37,8 @@ type window struct {
 	flying map[string]time.Time // published, without PUBACK: rows and hello
 }
 
-func newWindow(again time.Duration) *window {
-	return &window{again: again, sent: map[string]time.Time{}, flying: map[string]time.Time{}}
+func newWindow(again time.Duration, p *pace) *window {
+	return &window{pace: p, again: again, sent: map[string]time.Time{}, flying: map[string]time.Time{}}
 }
 
 // refresh takes a new picture of the outbox.
@@ -32,7 +57,7 @@ func (w *window) refresh(rows []Row) {
 
 // pick returns the row to publish now, the oldest first, if one is due and there is room in flight.
 func (w *window) pick(now time.Time) (Row, bool) {
-	if len(w.flying) >= inFlightMax {
+	if len(w.flying) >= inFlightMax || now.Before(w.pace.free()) {
 		return Row{}, false
 	}
 	if id, at, ok := w.oldest(); ok && !now.Before(at.Add(w.again)) {
@@ -79,6 +104,7 @@ func (w *window) published(id string, now time.Time) {
 	if _, again := w.sent[id]; again && len(w.order) > 0 && w.order[0] == id {
 		w.order = w.order[1:]
 	}
+	w.pace.spend(now)
 	w.sent[id], w.flying[id] = now, now
 	w.order = append(w.order, id)
 }
@@ -94,10 +120,30 @@ func (w *window) due(chosen bool) time.Time {
 	for _, at := range w.flying {
 		earlier(at.Add(w.again))
 	}
+	if free := w.pace.free(); !chosen && w.unsent() && len(w.flying) < inFlightMax {
+		earlier(free)
+	}
 	if _, at, ok := w.oldest(); ok && !chosen && len(w.flying) < inFlightMax {
-		earlier(at.Add(w.again))
+		earlier(later(at.Add(w.again), w.pace.free()))
 	}
 	return first
+}
+
+// unsent says whether a row of the picture was not sent on this connection. Only what keeps pick from it by its pace is left then.
+func (w *window) unsent() bool {
+	for _, r := range w.rows[w.next:] {
+		if _, sent := w.sent[r.ID]; !sent && !w.inFlight(r.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // stuck says that the broker has not acknowledged a publish for longer than a receipt may take.
