@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"deviceagent/agent/monitor"
 	"deviceagent/bridge"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink"
@@ -32,6 +33,23 @@ func (u uplink) Pending(n int) []cloudlink.Row {
 		out[i] = cloudlink.Row{Seq: r.Seq, ID: r.ID, Type: r.Type, Body: r.Body}
 	}
 	return out
+}
+
+// onlooker lets the link carry monitor leases and telemetry.
+type onlooker struct{ *monitor.Room }
+
+func (o onlooker) Take(payload []byte) (cloudlink.Loose, error) {
+	m, err := o.Room.Take(payload)
+	return looseOf(m), err
+}
+
+func (o onlooker) Next() (cloudlink.Loose, bool) {
+	m, ok := o.Room.Next()
+	return looseOf(m), ok
+}
+
+func looseOf(m monitor.Message) cloudlink.Loose {
+	return cloudlink.Loose{ID: m.ID, Type: string(m.Type), Body: m.Body}
 }
 
 // downlink hands what the link received to the Manager.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"deviceagent/agent/monitor"
 	"deviceagent/agent/reset"
 	"deviceagent/bridge"
 	"deviceagent/bridge/wire"
@@ -35,6 +36,7 @@ type Agent struct {
 	refused *refused
 	execs   *executors.Registry
 	link    *cloudlink.Link // nil without a broker
+	monitor *monitor.Room
 	started time.Time
 	ready   chan struct{}
 	begun   func() // no more time is needed for the start
@@ -80,6 +82,8 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
+	a.monitor = monitor.New(monitor.Options{Agent: a.manager, Clock: clockOf{o.Clock}, DeviceID: o.Config.DeviceID, Encoding: wire.Encoding(o.Config.Broker.Encoding),
+		Decode: a.codec.Monitor, NewID: o.NewID, Log: a.component("monitor")})
 	a.link = a.newLink()
 	return a, nil
 }
@@ -103,7 +107,7 @@ func (a *Agent) newLink() *cloudlink.Link {
 	return cloudlink.New(cloudlink.Options{
 		DeviceID: a.o.Config.DeviceID, Broker: b.URL, TLS: tlsOf(b, a.component("cloudlink")), Dial: a.o.Dial,
 		Credentials: credentials(b.UsernameFile, b.PasswordFile, a.o.Config.DeviceID), Keepalive: time.Duration(b.Keepalive),
-		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
+		Outbox: uplink{a.manager}, Receiver: downlink{a.manager, a}, Onlooker: onlooker{a.monitor}, StartNo: a.manager.StartNo(), StoreEpoch: a.manager.Epoch(),
 		Encoding: wire.Encoding(b.Encoding), AllowJSON: a.o.Config.AllowJSON, Keys: a.trust.now, Signed: a.o.Config.RequireSigned, Log: a.component("cloudlink"), NewID: a.o.NewID, Rand: rand.Float64,
 		StatusChanged: a.modeChanged, Pace: a.o.LinkPace,
 	})
@@ -209,7 +213,7 @@ func (a *Agent) parts(ctx context.Context) ([]part, error) {
 	parts = append(parts, diag...)
 	parts = append(parts, part{"firmware", a.runFirmware})
 	if a.link != nil {
-		parts = append(parts, part{"modes", a.modes}, part{"cloudlink", a.link.Run})
+		parts = append(parts, part{"modes", a.modes}, part{"monitor", a.monitor.Run}, part{"cloudlink", a.link.Run})
 	}
 	return append(parts, part{"pruning", a.pruning}, part{"device", a.device}, part{"watchdog", a.watchdog}), nil
 }

@@ -13,21 +13,9 @@ import (
 // Decode reads one message. local: it was handed in on the robot. It always gives an event; what cannot be let in is a
 // core.Refused with every fault.
 func (c *Codec) Decode(payload []byte, local bool) core.Event {
-	e, err := wire.Decode(payload, wire.Options{AllowJSON: c.o.AllowJSON || local, Limits: c.o.Limits, Direction: wire.Down,
-		Keys: c.o.Keys(), Signed: c.o.Signed && !local})
-	if err != nil {
-		return c.unreadable(err, local)
-	}
-	h := core.Head{Msg: core.MessageID(e.ID), Local: local, Epoch: e.StoreEpoch, Seq: e.Seq, SentMS: millis(e.SentAt), IDMS: madeAt(e.ID)}
-	if h.Hash, err = wire.ContentHash(e); err != nil {
-		return refusal(h, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
-	}
-	if e.DeviceID != c.o.DeviceID {
-		return refusal(h, core.ReasonWrongDevice, []core.Fault{{Path: "device_id", Reason: core.ReasonWrongDevice, Message: "this device is " + c.o.DeviceID}})
-	}
-	if c.o.Signed && !local && e.StoreEpoch == "" && !halts(e) {
-		return refusal(h, core.ReasonWrongEpoch, []core.Fault{{Path: "store_epoch", Reason: core.ReasonWrongEpoch,
-			Message: "where signatures are required a message has to name the store that it is for: without that it could be played again to another one"}})
+	e, h, bad := c.open(payload, local)
+	if bad != nil {
+		return *bad
 	}
 	switch e.Type {
 	case wire.TypePlan:
@@ -46,6 +34,45 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 			Output: b.Output.Map(), Reason: core.Reason(b.ReasonCode)}
 	}
 	return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "this agent takes no " + string(e.Type) + " here"}})
+}
+
+// open reads the envelope of one message: what is right or wrong with any of them. bad: its refusal.
+func (c *Codec) open(payload []byte, local bool) (e wire.Envelope, h core.Head, bad *core.Refused) {
+	e, err := wire.Decode(payload, wire.Options{AllowJSON: c.o.AllowJSON || local, Limits: c.o.Limits, Direction: wire.Down,
+		Keys: c.o.Keys(), Signed: c.o.Signed && !local})
+	if err != nil {
+		return e, core.Head{}, c.unreadable(err, local)
+	}
+	h = core.Head{Msg: core.MessageID(e.ID), Local: local, Epoch: e.StoreEpoch, Seq: e.Seq, SentMS: millis(e.SentAt), IDMS: madeAt(e.ID)}
+	if h.Hash, err = wire.ContentHash(e); err != nil {
+		return e, h, refusalOf(h, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
+	}
+	if e.DeviceID != c.o.DeviceID {
+		return e, h, refusalOf(h, core.ReasonWrongDevice, []core.Fault{{Path: "device_id", Reason: core.ReasonWrongDevice, Message: "this device is " + c.o.DeviceID}})
+	}
+	if c.o.Signed && !local && e.StoreEpoch == "" && !halts(e) {
+		return e, h, refusalOf(h, core.ReasonWrongEpoch, []core.Fault{{Path: "store_epoch", Reason: core.ReasonWrongEpoch,
+			Message: "where signatures are required a message has to name the store that it is for: without that it could be played again to another one"}})
+	}
+	return e, h, nil
+}
+
+// Monitor reads a monitor lease. bad: it is refused, and that is the whole answer. It is a way of its own since neither a lease nor its
+// answer is ever stored.
+func (c *Codec) Monitor(payload []byte) (e wire.Envelope, bad *wire.Ack) {
+	e, h, refused := c.open(payload, false)
+	if refused == nil && e.Monitor == nil {
+		refused = refusalOf(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "only a monitor lease is taken here"}})
+	}
+	if refused != nil {
+		return e, ackOf(&refused.Answer)
+	}
+	return e, nil
+}
+
+func refusalOf(h core.Head, reason core.Reason, faults []core.Fault) *core.Refused {
+	r := refusal(h, reason, faults)
+	return &r
 }
 
 // halts says whether a message only stops or holds. Such a one is taken for any store.
@@ -67,12 +94,12 @@ func madeAt(id string) int64 {
 }
 
 // unreadable answers what could not be decoded: by its id where that could be read, else by the hash of its bytes.
-func (c *Codec) unreadable(err error, local bool) core.Event {
+func (c *Codec) unreadable(err error, local bool) *core.Refused {
 	var de *wire.DecodeError
 	if !errors.As(err, &de) {
-		return refusal(core.Head{Local: local}, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
+		return refusalOf(core.Head{Local: local}, wire.ReasonMalformed, []core.Fault{{Reason: wire.ReasonMalformed, Message: err.Error()}})
 	}
-	ev := refusal(core.Head{Msg: core.MessageID(de.ID), Local: local}, core.Reason(de.Faults[0].ReasonCode), faultsOf(de.Faults))
+	ev := refusalOf(core.Head{Msg: core.MessageID(de.ID), Local: local}, core.Reason(de.Faults[0].ReasonCode), faultsOf(de.Faults))
 	if de.ID == "" {
 		ev.Answer.RefSHA256 = de.SHA256
 	}

@@ -25,6 +25,7 @@ var documented = []reflect.Type{
 	reflect.TypeFor[wire.StepReport](), reflect.TypeFor[wire.Evidence](), reflect.TypeFor[wire.EffectReport](), reflect.TypeFor[wire.Counters](), reflect.TypeFor[wire.Status](), reflect.TypeFor[wire.ModeChange](),
 	reflect.TypeFor[wire.Escalation](), reflect.TypeFor[wire.Budget](), reflect.TypeFor[wire.RemainingEffect](), reflect.TypeFor[wire.ContextSeen](), reflect.TypeFor[wire.LastEvent](),
 	reflect.TypeFor[wire.Decision](), reflect.TypeFor[wire.Usage](), reflect.TypeFor[wire.OpenWorkflow](), reflect.TypeFor[wire.Room](), reflect.TypeFor[wire.Limits](),
+	reflect.TypeFor[wire.Monitor](), reflect.TypeFor[wire.Telemetry](), reflect.TypeFor[wire.WorkflowSeen](), reflect.TypeFor[wire.StepSeen](),
 }
 
 // TestDocs holds the tables of docs/contract.md to the Go types and their rules. What a field means is written there by hand and
@@ -201,7 +202,7 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	_, chapter, _ := strings.Cut(string(text), "## 8. ")
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	for _, tc := range []struct{ name, kind, body string }{
-		{"content", "content", `{}`}, {"answer", "answer", `{}`}, {"monitor", "monitor", `{}`},
+		{"content", "content", `{}`}, {"answer", "answer", `{}`},
 		{"consent", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"consent":{}}}`},
 		{"respect_quiet_hours", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"constraints":["respect_quiet_hours"]}}`},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},

@@ -130,6 +130,7 @@ type lab struct {
 	done    chan error
 	nextID  int
 	news    chan struct{} // the status has changed
+	eyes    *eyes         // nil: leases are the receiver's
 }
 
 // bubble runs a test in virtual time with a broker and a device.
@@ -149,7 +150,12 @@ func (l *lab) options() Options {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	n := 0
+	var on Onlooker
+	if l.eyes != nil {
+		on = l.eyes
+	}
 	return Options{
+		Onlooker: on,
 		DeviceID: deviceID, Dial: l.broker.Dial, Outbox: l.device, Receiver: l.device, StoreEpoch: epoch,
 		Log: zerolog.Nop(), Rand: rnd.Float64, StatusChanged: l.news,
 		NewID: func() string { mu.Lock(); defer mu.Unlock(); n++; return uuid7(0, n) },

@@ -118,6 +118,10 @@ func (in *intake) handle(ctx context.Context, m mqtt.Message) error {
 		return nil
 	}
 	l.set(func(st *State) { st.LastDown = time.Now() })
+	if kind == string(wire.TypeMonitor) && l.opt.Onlooker != nil {
+		in.lease(m.Payload())
+		return nil
+	}
 	if kind != string(wire.TypeReceipt) {
 		return l.opt.Receiver.Receive(ctx, m.Payload())
 	}

@@ -68,8 +68,9 @@ type Options struct {
 	Keepalive   time.Duration // 0: 30 s; whole seconds
 	Outbox      Outbox
 	Receiver    Receiver
-	StartNo     int64  // of this start: the first half of conn_no
-	StoreEpoch  string // of the store that this process opened
+	Onlooker    Onlooker // takes monitor leases; nil: they are the receiver's, as all else
+	StartNo     int64    // of this start: the first half of conn_no
+	StoreEpoch  string   // of the store that this process opened
 	Encoding    wire.Encoding
 	AllowJSON   bool             // receipts in JSON are read
 	Keys        func() wire.Keys // whose signatures are believed; nil: nobody's

@@ -27,8 +27,10 @@ type session struct {
 	pubs     chan publication // to the publisher; a publish may block for as long as a write may
 	handed   chan handover    // from the watchers of publish tokens
 	receipts chan bool        // from the worker: a receipt came; true: it answers our hello
+	answers  chan Loose       // from the worker: acks of monitor leases
 	over     chan struct{}    // closed when the session ends
 	window   *window
+	loose    loose
 	hello    hello
 	online   bool
 	up       time.Time // of CONNACK
@@ -41,6 +43,7 @@ type session struct {
 type publication struct {
 	id, topic string
 	retain    bool
+	loose     bool // no row of the outbox
 	body      []byte
 }
 
@@ -56,6 +59,7 @@ func newSession(l *Link, connNo string, dial func(context.Context) (net.Conn, er
 		pubs:     make(chan publication),
 		handed:   make(chan handover),
 		receipts: make(chan bool),
+		answers:  make(chan Loose),
 		over:     make(chan struct{}),
 		window:   newWindow(l.opt.paced(resendAfter), &l.pace),
 	}
@@ -284,10 +288,14 @@ func (s *session) drain(ctx context.Context, changed <-chan struct{}) (bool, *fa
 				return false, &fault{ReasonWrite, h.err}
 			}
 			delete(s.window.flying, h.id)
+			s.loose.handed(h.id)
 			s.link.set(func(st *State) { st.LastUp, st.InFlight = time.Now(), len(s.window.flying) })
 		case ours := <-s.receipts:
 			s.receipted(ours)
 			return true, nil
+		case ack := <-s.room():
+			s.loose.acks = append(s.loose.acks, ack)
+		case <-s.looked():
 		case <-changed:
 			return true, nil
 		case <-s.link.opt.StatusChanged:
@@ -312,6 +320,9 @@ func (s *session) choose(now time.Time) (publication, chan publication) {
 	}
 	r, ok := s.window.pick(now) // which is empty before we are online
 	if !ok {
+		if p, ok := s.loose.pick(s); ok {
+			return p, s.pubs
+		}
 		return publication{}, nil
 	}
 	return publication{id: r.ID, topic: s.link.topic + "up/" + r.Type, body: r.Body}, s.pubs
@@ -339,7 +350,12 @@ func (s *session) published(p publication, now time.Time) {
 		s.window.flying[p.id] = now
 		return
 	}
-	s.window.published(p.id, now)
+	if p.loose {
+		s.window.flying[p.id] = now
+		s.loose.published(s, p.id)
+	} else {
+		s.window.published(p.id, now)
+	}
 	s.link.set(func(st *State) { st.InFlight = len(s.window.flying) })
 }
 

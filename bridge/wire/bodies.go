@@ -18,6 +18,8 @@ const (
 	TypeStatus     Type = "status"
 	TypeDecision   Type = "decision"
 	TypeEscalation Type = "escalation"
+	TypeMonitor    Type = "monitor"
+	TypeTelemetry  Type = "telemetry"
 )
 
 // Corr are the correlation ids of a message. What does not apply is left out.
@@ -34,7 +36,7 @@ type Corr struct {
 // Envelope is one message. Exactly one body is set, the one that Type names.
 type Envelope struct {
 	V          string `json:"v" rule:"const=a2a-task-orchestration-v1"`
-	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation;later=content|answer|monitor|question|telemetry"`
+	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation|monitor|telemetry;later=content|answer|question"`
 	ID         string `json:"id" rule:"uuid7"`     // UUIDv7, kept by a re-send
 	DeviceID   string `json:"device_id" rule:"id"` // the robot it is for or from
 	SentAt     string `json:"sent_at" rule:"time"` // RFC 3339 with milliseconds, UTC; informative only, nothing is ordered by it
@@ -53,6 +55,8 @@ type Envelope struct {
 	Status     *Status     `json:"-"`
 	Decision   *Decision   `json:"-"`
 	Escalation *Escalation `json:"-"`
+	Monitor    *Monitor    `json:"-"`
+	Telemetry  *Telemetry  `json:"-"`
 }
 
 // Plan is the body of down/plan.

@@ -38,5 +38,7 @@ var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
 		TypeStatus:     row(Up, s, func(e *Envelope) **Status { return &e.Status }),
 		TypeDecision:   row(Down, s, func(e *Envelope) **Decision { return &e.Decision }),
 		TypeEscalation: row(Up, s, func(e *Envelope) **Escalation { return &e.Escalation }),
+		TypeMonitor:    row(Down, s, func(e *Envelope) **Monitor { return &e.Monitor }),
+		TypeTelemetry:  row(Up, s, func(e *Envelope) **Telemetry { return &e.Telemetry }),
 	}, s.of(reflect.TypeFor[Envelope](), rule{})
 }()

@@ -24,6 +24,7 @@ type deviceView struct {
 	Workflows   []workflowLine  `json:"workflows,omitempty"`
 	Unreadable  []unreadable    `json:"unreadable,omitempty"`
 	Unkept      int64           `json:"unreadable_counted,omitempty"` // more of them, of which nothing was kept
+	Monitor     *leaseView      `json:"monitor,omitempty"`            // a lease that was asked for lately
 }
 
 type workflowLine struct {
@@ -125,6 +126,9 @@ func (s *Server) getDevice(req *http.Request) (int, any, error) {
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil, notFound("device", id)
+	}
+	if lease, ok := s.monitors.view(id); ok {
+		v.Monitor = &lease
 	}
 	return http.StatusOK, v, err
 }

@@ -48,6 +48,8 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/v1/devices", handle: s.getDevices},
 		{method: "GET", path: "/v1/devices/{id}", handle: s.getDevice},
 		{method: "POST", path: "/v1/devices/{id}/plans", handle: s.postPlan},
+		{method: "POST", path: "/v1/devices/{id}/monitor", handle: s.postMonitor},
+		{method: "GET", path: "/v1/devices/{id}/monitor", handle: s.getMonitor},
 		{method: "GET", path: "/v1/workflows/{id}", handle: s.getWorkflow},
 		{method: "POST", path: "/v1/workflows/{id}/cancel", handle: s.postCancel},
 		{method: "POST", path: "/v1/workflows/{id}/pause", handle: s.postHold("pause")},

@@ -100,6 +100,12 @@ func (s *Server) take(tx *store.Tx, m upMessage, a *aftermath) error {
 		return s.quarantine(tx, device, kind, m, &wire.DecodeError{ID: env.ID, Faults: []wire.Fault{{ReasonCode: "foreign",
 			Path: "device_id", Message: fmt.Sprintf("device %s, type %s on topic %s", env.DeviceID, env.Type, m.topic)}}}, a)
 	}
+	if taken, what := s.monitors.take(env); taken {
+		if what != "" {
+			a.events = append(a.events, event{Kind: "monitor", ID: device, DeviceID: device, What: what})
+		}
+		return nil
+	}
 	workflow, err := s.workflowOf(tx, env)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ type Server struct {
 	link *link
 	hub  *hub
 
+	monitors *monitors
+
 	secured *secured // TLS of HTTP; nil: in clear
 
 	requests chan request
@@ -48,7 +50,7 @@ func New(opt Options) (*Server, error) {
 		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
-	s.link = newLink(&s.opt)
+	s.link, s.monitors = newLink(&s.opt), newMonitors(s.opt.Now)
 	if opt.Token != "" && !opt.TLS.on() && !loopback(opt.HTTP.Addr()) {
 		opt.Log.Warn().Str("listen", opt.HTTP.Addr().String()).Msg("the token goes over the network in clear; put TLS before it, or give a certificate for HTTP")
 	}
@@ -188,6 +190,7 @@ func (s *Server) tick(ctx context.Context) error {
 	if err := s.passGaps(ctx); err != nil {
 		return err
 	}
+	s.monitors.prune()
 	return s.prune(ctx)
 }
 
