@@ -93,6 +93,9 @@ func (a *Agent) warnings() (out []string) {
 	}
 	out = append(out, strangers(a.o.Catalog)...)
 	if a.link != nil {
+		if n := a.link.State().SetAside; n > 0 {
+			out = append(out, strconv.FormatInt(n, 10)+" messages to the cloud were set aside for an hour: the broker closed the connection over each; see the log")
+		}
 		if text := a.refused.warning(a.link.State().Dropped); text != "" {
 			out = append(out, text)
 		}

@@ -136,10 +136,19 @@ type lab struct {
 // bubble runs a test in virtual time with a broker and a device.
 func bubble(t *testing.T, run func(*lab), rows ...string) {
 	t.Helper()
+	watchedBy(t, nil, run, rows...)
+}
+
+// watchedBy is a bubble with an onlooker.
+func watchedBy(t *testing.T, onlooker func() *eyes, run func(*lab), rows ...string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &lab{t: t, broker: broker.New(), device: newDevice(rows...), done: make(chan error, 1), news: make(chan struct{}, 1)}
 		defer l.broker.Close()
 		l.witness = l.broker.Subscribe(prefix + "up/+")
+		if onlooker != nil {
+			l.eyes = onlooker()
+		}
 		l.start(7)
 		defer l.end()
 		run(l)

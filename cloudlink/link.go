@@ -105,6 +105,7 @@ type Link struct {
 	// Run's goroutine only.
 	connections int64
 	pace        pace
+	suspects    suspects
 	back        backoff
 	sizeCloses  int // connections in a row that ended for an oversize packet
 	earlyCloses int // connections in a row that the broker closed soon
@@ -129,12 +130,13 @@ func New(opt Options) *Link {
 		opt.Keys = func() wire.Keys { return nil }
 	}
 	return &Link{
-		opt:     opt,
-		pace:    pace{every: opt.paced(drainEvery)},
-		topic:   "deviceagent/v1/" + opt.DeviceID + "/",
-		state:   State{Phase: Offline, Since: time.Now(), Reason: ReasonStarting},
-		changed: make(chan struct{}, 1),
-		strange: opt.Log.Sample(&zerolog.BurstSampler{Burst: strangeLines, Period: strangePeriod}),
+		opt:      opt,
+		suspects: newSuspects(),
+		pace:     pace{every: opt.paced(drainEvery)},
+		topic:    "deviceagent/v1/" + opt.DeviceID + "/",
+		state:    State{Phase: Offline, Since: time.Now(), Reason: ReasonStarting},
+		changed:  make(chan struct{}, 1),
+		strange:  opt.Log.Sample(&zerolog.BurstSampler{Burst: strangeLines, Period: strangePeriod}),
 	}
 }
 
@@ -187,7 +189,9 @@ func (l *Link) connectOnce(ctx context.Context, dial func(context.Context) (net.
 		st.ConnNo, st.NextTry = s.connNo, time.Time{}
 		st.Reconnects = l.connections - 1
 	})
-	return s.run(ctx)
+	end := s.run(ctx)
+	l.suspect(s, end)
+	return end
 }
 
 // learn draws the conclusions from an ended connection, before the next wait.

@@ -29,7 +29,7 @@ type loose struct {
 
 // pick returns what to send now, if there is anything and room in flight. It goes behind all rows.
 func (l *loose) pick(s *session) (publication, bool) {
-	if !s.online || s.link.opt.Onlooker == nil || len(s.window.flying) >= inFlightMax {
+	if !s.online || s.link.opt.Onlooker == nil || len(s.window.flying) >= s.window.most() {
 		return publication{}, false
 	}
 	if len(l.acks) > 0 {

@@ -69,19 +69,8 @@ func (l *lab) said() string {
 	return strings.Join(out, ", ")
 }
 
-// watched is a bubble with an onlooker.
-func watched(t *testing.T, run func(*lab)) {
-	t.Helper()
-	bubble(t, func(l *lab) {
-		l.end()
-		l.eyes = newEyes()
-		l.start(8)
-		run(l)
-	})
-}
-
 func TestALeaseIsAnsweredBesideTheOutbox(t *testing.T) {
-	watched(t, func(l *lab) {
+	watchedBy(t, newEyes, func(l *lab) {
 		l.online()
 		l.down("monitor", []byte("L1"))
 		l.down("monitor", []byte("L2"))
@@ -103,7 +92,7 @@ func TestALeaseIsAnsweredBesideTheOutbox(t *testing.T) {
 
 // The line acknowledges nothing: one message is on it, and the next is the latest, not the one after.
 func TestTelemetryIsNeverTwoInFlight(t *testing.T) {
-	watched(t, func(l *lab) {
+	watchedBy(t, newEyes, func(l *lab) {
 		l.online()
 		l.broker.StallDown(deviceID, true)
 		for n := 1; n <= 5; n++ {
@@ -125,7 +114,7 @@ func TestTelemetryIsNeverTwoInFlight(t *testing.T) {
 }
 
 func TestTelemetryWaitsUntilSomebodyListens(t *testing.T) {
-	watched(t, func(l *lab) {
+	watchedBy(t, newEyes, func(l *lab) {
 		l.eyes.show(1)
 		synctest.Wait()
 		if got := l.said(); got != "" {

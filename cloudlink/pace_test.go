@@ -85,7 +85,7 @@ func TestF42_ALinkThatFlapsDoesNotBeginEachTimeWithABurst(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	sent := 0
 	for range 10 { // connections, half a second each
-		w := newWindow(time.Minute, &p)
+		w := newWindow(time.Minute, &p, new(suspects))
 		var rows []Row
 		for i := range windowRows {
 			rows = append(rows, Row{Seq: int64(i + 1), ID: fmt.Sprint(i)})

@@ -61,7 +61,7 @@ func newSession(l *Link, connNo string, dial func(context.Context) (net.Conn, er
 		receipts: make(chan bool),
 		answers:  make(chan Loose),
 		over:     make(chan struct{}),
-		window:   newWindow(l.opt.paced(resendAfter), &l.pace),
+		window:   newWindow(l.opt.paced(resendAfter), &l.pace, &l.suspects),
 	}
 	s.in = newIntake(s)
 	return s
@@ -289,6 +289,7 @@ func (s *session) drain(ctx context.Context, changed <-chan struct{}) (bool, *fa
 			}
 			delete(s.window.flying, h.id)
 			s.loose.handed(h.id)
+			s.link.suspects.handed(h.id)
 			s.link.set(func(st *State) { st.LastUp, st.InFlight = time.Now(), len(s.window.flying) })
 		case ours := <-s.receipts:
 			s.receipted(ours)

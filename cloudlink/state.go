@@ -56,6 +56,7 @@ type State struct {
 	Reconnects  int64     // connections after the first
 	NextTry     time.Time // of the next dial while offline
 	InFlight    int       // publishes without a PUBACK
+	SetAside    int64     // messages on which the broker closed again and again, in this run
 	Dropped     int64     // messages that were not taken: retained, unreadable receipts, of another device or store
 }
 

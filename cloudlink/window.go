@@ -29,6 +29,7 @@ func (p *pace) spend(now time.Time) {
 // window decides which outbox row is published next on one connection. It has no clock and no goroutine.
 type window struct {
 	pace   *pace
+	odd    *suspects
 	again  time.Duration // after which a row without a receipt is published again
 	rows   []Row         // the last picture of the outbox, lowest first, at most windowRows
 	next   int           // rows before it were sent on this connection
@@ -37,8 +38,8 @@ type window struct {
 	flying map[string]time.Time // published, without PUBACK: rows and hello
 }
 
-func newWindow(again time.Duration, p *pace) *window {
-	return &window{pace: p, again: again, sent: map[string]time.Time{}, flying: map[string]time.Time{}}
+func newWindow(again time.Duration, p *pace, odd *suspects) *window {
+	return &window{pace: p, odd: odd, again: again, sent: map[string]time.Time{}, flying: map[string]time.Time{}}
 }
 
 // refresh takes a new picture of the outbox.
@@ -57,7 +58,7 @@ func (w *window) refresh(rows []Row) {
 
 // pick returns the row to publish now, the oldest first, if one is due and there is room in flight.
 func (w *window) pick(now time.Time) (Row, bool) {
-	if len(w.flying) >= inFlightMax || now.Before(w.pace.free()) {
+	if len(w.flying) >= w.most() || now.Before(w.pace.free()) {
 		return Row{}, false
 	}
 	if id, at, ok := w.oldest(); ok && !now.Before(at.Add(w.again)) {
@@ -65,7 +66,7 @@ func (w *window) pick(now time.Time) (Row, bool) {
 	}
 	for ; w.next < len(w.rows); w.next++ {
 		r := w.rows[w.next]
-		if _, sent := w.sent[r.ID]; !sent && !w.inFlight(r.ID) {
+		if _, sent := w.sent[r.ID]; !sent && !w.inFlight(r.ID) && !w.odd.waits(r.ID, now) {
 			return r, true
 		}
 	}
@@ -120,13 +121,21 @@ func (w *window) due(chosen bool) time.Time {
 	for _, at := range w.flying {
 		earlier(at.Add(w.again))
 	}
-	if free := w.pace.free(); !chosen && w.unsent() && len(w.flying) < inFlightMax {
+	if free := w.pace.free(); !chosen && w.unsent() && len(w.flying) < w.most() {
 		earlier(free)
 	}
-	if _, at, ok := w.oldest(); ok && !chosen && len(w.flying) < inFlightMax {
+	if _, at, ok := w.oldest(); ok && !chosen && len(w.flying) < w.most() {
 		earlier(later(at.Add(w.again), w.pace.free()))
 	}
 	return first
+}
+
+// most is how many publishes may be without a PUBACK.
+func (w *window) most() int {
+	if w.odd.careful() {
+		return 1
+	}
+	return inFlightMax
 }
 
 // unsent says whether a row of the picture was not sent on this connection. Only what keeps pick from it by its pace is left then.
