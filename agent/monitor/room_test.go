@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,7 +87,7 @@ type lab struct {
 	t     *testing.T
 	robot *robot
 	room  *monitor.Room
-	ids   int
+	ids   atomic.Int64
 	got   []wire.Telemetry
 	big   int // bytes of the biggest
 }
@@ -121,8 +122,7 @@ func bubble(t *testing.T, run func(*lab)) {
 }
 
 func (l *lab) newID() string {
-	l.ids++
-	return fmt.Sprintf("0197c000-0000-7000-8000-%012x", l.ids)
+	return fmt.Sprintf("0197c000-0000-7000-8000-%012x", l.ids.Add(1)) // asked by the room and by its takers at once
 }
 
 // ask sends a lease and gives its ack.
