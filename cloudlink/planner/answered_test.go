@@ -97,6 +97,7 @@ func TestAcceptedRevisionIsNotClosed(t *testing.T) {
 	}
 	d.next(wire.TypePlan)
 	d.say(d.ack(plan, ""))
+	d.open = []string{"wf_1"}
 	if closed := d.hello("1.3").Close; len(closed) > 0 {
 		t.Errorf("told to close %v, which it has accepted", closed)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,6 +101,12 @@ func (s *Server) takeStatus(tx *store.Tx, env wire.Envelope, a *aftermath) error
 	if err != nil {
 		return err
 	}
+	ended, err := s.endedOn(tx, st, d.ID, epoch)
+	if err != nil {
+		return err
+	}
+	lost = append(lost, ended...)
+	lost = lost[:min(len(lost), closeAtHello)]
 	a.to = append(a.to, storeOf{d.ID, epoch})
 	a.receipts = append(a.receipts, wire.Receipt{Refs: []string{env.ID}, Nonce: st.Nonce, Close: lost})
 	return nil
@@ -163,6 +170,39 @@ func (s *Server) lostBy(tx *store.Tx, device, epoch string) (lost []string, err 
 		}
 	}
 	return lost, nil
+}
+
+// endedOn lists the workflows that a device has accepted and does not list as open: it has ended them, and where its result was receipted
+// and lost here with a restored backup, it would never come again unless it is asked for. A device sends none that is on its way already.
+func (s *Server) endedOn(tx *store.Tx, st wire.Status, device, epoch string) (ended []string, err error) {
+	if epoch == "" || st.OpenCount > int64(len(st.OpenWorkflows)) {
+		return nil, nil // not all that is open is listed
+	}
+	held, err := tx.HeldUnder(device, epoch, maxHeld)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range held {
+		if slices.ContainsFunc(st.OpenWorkflows, func(o wire.OpenWorkflow) bool { return o.WorkflowID == id }) {
+			continue
+		}
+		rows, err := tx.DownOf(id)
+		if err != nil {
+			return nil, err
+		}
+		if !ofSchedule(rows) {
+			ended = append(ended, id)
+		}
+	}
+	return ended, nil
+}
+
+// ofSchedule says whether a workflow is a schedule, which never ends by a result.
+func ofSchedule(rows []store.Down) bool {
+	return slices.ContainsFunc(rows, func(row store.Down) bool {
+		env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+		return err == nil && env.Plan != nil && env.Plan.Workflow.Schedule != nil
+	})
 }
 
 // scheduleAmong finds the latest plan among the messages about a workflow, where that is a schedule which a device may still hold.

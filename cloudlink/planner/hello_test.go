@@ -200,6 +200,36 @@ func TestAScheduleComesAnew(t *testing.T) {
 	}
 }
 
+// A planner that was restored from a backup holds open what the device has ended and reported: it asks for the result once more.
+func TestF71_ARestoredPlannerAsksForALostResult(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	id := r.turn("rb-1", "go")["workflow_id"].(string)
+	if got := d.hello("1.2"); len(got.Close) > 0 {
+		t.Errorf("nobody has accepted it, and it is asked for: %v", got.Close)
+	}
+	plan := d.next(wire.TypePlan)
+	d.next(wire.TypePlan) // the same, after the hello
+	d.say(d.ack(plan, ""))
+	d.open = []string{id}
+	if got := d.hello("1.3"); len(got.Close) > 0 {
+		t.Errorf("it is open there, and asked for: %v", got.Close)
+	}
+	d.open = nil
+	if got := d.hello("1.3"); !slices.Equal(got.Close, []string{id}) {
+		t.Errorf("asked for %v", got.Close)
+	}
+	d.say(d.result(id, "completed", ""))
+	if got := d.hello("1.4"); len(got.Close) > 0 {
+		t.Errorf("after the result asked for %v", got.Close)
+	}
+	if came, _ := d.sync("1.4"); len(came) > 0 && came[0].Type == wire.TypePlan {
+		t.Error("the plan was sent again")
+	}
+}
+
 // A planner that was restored from a backup of long ago goes on above what the device has seen: its cancel is not taken for an old one.
 func TestF71_ARestoredPlannerGoesOnAboveItsOldNumbers(t *testing.T) {
 	said := func(later time.Duration, turns int) (last int64) {

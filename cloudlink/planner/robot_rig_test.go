@@ -16,6 +16,7 @@ type robotRig struct {
 	r        *rig
 	id       string
 	epoch    string
+	open     []string // workflows that its hello lists as open
 	client   mqtt.Client
 	down     chan wire.Envelope // all but receipts, in the order of arrival
 	receipts chan wire.Receipt
@@ -125,7 +126,10 @@ func (d *robotRig) status(online bool, connNo, nonce string) wire.Envelope {
 	d.r.t.Helper()
 	env := d.envelope(wire.TypeStatus)
 	env.Status = &wire.Status{Online: online, ConnNo: connNo, StoreEpoch: d.epoch, Nonce: nonce, CatalogEtag: "etag-1",
-		Rooms: []wire.Room{{ID: "living", Name: "거실", Reachable: true}}}
+		OpenCount: int64(len(d.open)), Rooms: []wire.Room{{ID: "living", Name: "거실", Reachable: true}}}
+	for _, id := range d.open {
+		env.Status.OpenWorkflows = append(env.Status.OpenWorkflows, wire.OpenWorkflow{WorkflowID: id, State: "running"})
+	}
 	d.publish(env)
 	return env
 }

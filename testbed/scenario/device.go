@@ -47,6 +47,7 @@ type device struct {
 	life  *life
 	disk  *storetest.Failing // of the present life
 	boots int
+	lost  bool // its store was lost: what comes after that is a new one, and the device knows so
 	clock *clock.Virtual
 	wall  wallClock
 	past  []*life
@@ -73,7 +74,7 @@ func (d *device) start(ctx context.Context) error {
 	cfg.Goal.Enabled, cfg.Goal.Tier = !d.noGoals, d.tier
 	cfg.Firmware.Bus = "off" // a real bus has no place in virtual time
 	cfg.StateDir = filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))
-	if err := inService(ctx, cfg.StateDir); err != nil {
+	if err := d.inService(ctx, cfg.StateDir); err != nil {
 		return err
 	}
 	front := newDoor()
@@ -113,8 +114,8 @@ func (d *device) bus(l *life) func(context.Context) (net.Conn, error) {
 }
 
 // inService makes the store of a robot that has been in service: a new one would have the body stopped once.
-func inService(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+func (d *device) inService(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil || d.lost {
 		return err
 	}
 	s, err := store.Open(ctx, filepath.Join(dir, "agent.db"), store.Options{})
@@ -213,4 +214,20 @@ func (h *house) restart(arg string, reboot bool) error {
 	}
 	time.Sleep(off)
 	return h.device.start(context.Background())
+}
+
+// loseStore takes the power and the store of the device away, and starts it with an empty one.
+func (h *house) loseStore(arg string) error {
+	if arg != "lost" {
+		return fmt.Errorf("store %q: want lost", arg)
+	}
+	d := h.device
+	if err := errors.Join(d.cut.awaitBack(), d.powerCut(true)); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(d.dir, fmt.Sprintf("state-%d", d.boots))); err != nil {
+		return fmt.Errorf("cannot lose the store: %w", err)
+	}
+	d.lost = true
+	return d.start(context.Background())
 }

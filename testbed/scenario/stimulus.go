@@ -65,6 +65,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"link":    (*house).setLink,
 	"broker":  (*house).setBroker,
 	"disk":    (*house).setDisk,
+	"store":   (*house).loseStore,
 	"planner": (*house).setPlanner,
 	"decide":  (*house).decide,
 	"clock":   (*house).setClock,

@@ -55,6 +55,17 @@ func (t *Tx) WorkflowsOf(deviceID string, limit int) ([]Workflow, error) {
 	return out, nil
 }
 
+// HeldUnder lists the workflows of a device which have no result and whose plan was accepted under this epoch.
+func (t *Tx) HeldUnder(deviceID, epoch string, limit int) ([]string, error) {
+	out, err := many(t, scanText, `SELECT w.workflow_id FROM workflows w WHERE w.device_id = ? AND w.status = '' AND EXISTS (
+		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state = 'accepted' AND d.epoch = ?)
+		ORDER BY w.created_at, w.workflow_id LIMIT ?`, deviceID, epoch, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list workflows of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}
+
 // HeldUnderOther lists the workflows of a device which have no result and whose plan was published or accepted under another
 // epoch than the given one: a device with a new store knows nothing of them, unless it has accepted a later revision since.
 func (t *Tx) HeldUnderOther(deviceID, epoch string, limit int) ([]string, error) {
