@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deviceagent/agent/diag"
+	"deviceagent/taskmanager"
 )
 
 // forgetWords removes what people said from work that ended longer ago than it is kept. A clock that is not trusted judges no age.
@@ -26,11 +27,11 @@ func (a *Agent) forgetWords(ctx context.Context) {
 
 // ErasePersonData removes at once what is kept of people in work that has ended. What is open keeps what it needs.
 func (a *Agent) ErasePersonData(ctx context.Context) (diag.Erasure, error) {
-	done, err := a.store.EraseEnded(ctx)
+	done, err := a.store.EraseEnded(ctx, taskmanager.Stone)
 	if err != nil {
 		return diag.Erasure{}, err
 	}
-	if err := a.manager.ForgetEnded(ctx); err != nil {
+	if err := a.manager.ForgetEnded(ctx, done.Names); err != nil {
 		return diag.Erasure{}, fmt.Errorf("cannot forget what was erased: %w", err)
 	}
 	a.o.Log.Warn().Int64("workflows", done.Workflows).Int64("journal_rows", done.Journal).Int("copies", len(done.Copies)).Msg("person data erased")

@@ -139,8 +139,14 @@ func (m *Manager) Words(id core.WorkflowID) string {
 	return m.words.texts[core.WorkflowID(template)]
 }
 
-// ForgetEnded takes work that has ended out of memory, with what was said: the store has none of it any more. What was answered stays answered.
-func (m *Manager) ForgetEnded(ctx context.Context) error {
+// Stone is the record that stays of a workflow whose records are erased.
+func Stone(workflow string) Record {
+	return Record{Item: itemTomb + workflow, Body: []byte(core.ReasonAlreadyTerminal)}
+}
+
+// ForgetEnded takes work that has ended out of memory, with what was said: the store has none of it any more but the stones of erased. What
+// was answered stays answered.
+func (m *Manager) ForgetEnded(ctx context.Context, erased []string) error {
 	var gone []string
 	_, err := m.ask(ctx, request{inspect: func(s *core.State, _ core.Now) {
 		for id, wf := range s.Workflows {
@@ -150,6 +156,11 @@ func (m *Manager) ForgetEnded(ctx context.Context) error {
 		}
 		for _, id := range gone {
 			s.Drop(core.WorkflowID(id))
+		}
+		for _, id := range erased {
+			if _, stands := s.Tombs[core.WorkflowID(id)]; !stands {
+				s.Tombs[core.WorkflowID(id)] = core.ReasonAlreadyTerminal
+			}
 		}
 	}})
 	m.Forget(gone)

@@ -113,7 +113,7 @@ func TestEndedWorkIsForgotten(t *testing.T) {
 		r.up()
 		r.receive(saidPlan("15", ""))
 		r.settle(time.Minute)
-		if err := r.m.ForgetEnded(t.Context()); err != nil {
+		if err := r.m.ForgetEnded(t.Context(), []string{"wf-15"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.m.Inspect(t.Context(), func(s *core.State, _ core.Now) {

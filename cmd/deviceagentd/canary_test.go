@@ -88,7 +88,6 @@ func TestCanariesAreNowhere(t *testing.T) {
 	c.write("agent.toml", []byte(settings))
 	var agentLog kept
 	p := r.start(&agentLog, "")
-	t.Cleanup(func() { p.signal(syscall.SIGTERM); p.end() })
 	asked := func(method, path, body, bearer string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
@@ -163,6 +162,19 @@ func TestCanariesAreNowhere(t *testing.T) {
 	c.ctl("erase", "--person-data", "--yes")
 	if left := r.traces(words); len(left) > 0 {
 		t.Errorf("erased, and still in %v", left)
+	}
+	// What has ended has ended, also for a revision that comes after, and over a restart.
+	revised := strings.NewReplacer(`"revision":0`, `"revision":1`, `"go"`, `"again"`).Replace(plan)
+	for _, when := range []string{"at once", "after a restart"} {
+		if rep, err := r.client().Post(t.Context(), "/plans", nil, []byte(revised)); err == nil || !strings.Contains(err.Error(), "ended") {
+			t.Errorf("%s: a revision of what was erased: %s %v", when, rep.Data, err)
+		}
+		if when == "at once" {
+			p.signal(syscall.SIGTERM)
+			p.end()
+			r.start(&agentLog, "")
+			c.ctl("status", "--wait", "--timeout", patience.String())
+		}
 	}
 	if text := c.ctl("ps", "--all"); strings.Contains(text, words) {
 		t.Errorf("erased, and still told:\n%s", text)

@@ -116,6 +116,8 @@ func (w *work) admit(ev PlanSubmitted) Reason {
 		return ReasonQuarantined
 	case w.tombOf(p.Workflow) == ReasonStoreLost:
 		return ReasonAlreadyTerminal
+	case w.tombOf(p.Workflow) == ReasonAlreadyTerminal: // its records were erased
+		return ReasonAlreadyTerminal
 	case w.tombOf(p.Workflow) != ReasonNone:
 		return ReasonAfterCancel
 	case modeOf(w.dev.Holds).closed() && !p.stopsOnly():

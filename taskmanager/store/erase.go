@@ -21,6 +21,8 @@ const (
 	sqlDropWords  = `DELETE FROM done WHERE workflow=? AND item='u'`
 	sqlEraseDone  = `DELETE FROM done`
 	sqlEraseEnded = `DELETE FROM finished`
+	sqlAllEnded   = `SELECT workflow FROM finished ORDER BY workflow`
+	sqlHasRecord  = `SELECT 1 FROM record WHERE workflow=? AND item=?`
 	sqlEraseLines = `DELETE FROM journal WHERE seq<?`
 )
 
@@ -67,19 +69,25 @@ func (s *Store) EraseWords(ctx context.Context, now int64, age time.Duration) (w
 // Erased says what EraseEnded has removed.
 type Erased struct {
 	Workflows, Journal int64
+	Names              []string // of the workflows
 	Copies             []string // names of damaged stores that were kept
 }
 
 // EraseEnded removes all that is kept of work that has ended: its records, what was said, and the journal but for its last row. Open work,
 // the outbox, the memory of answers and tombstones stay: nothing that was accepted is lost, and nothing that was refused comes back. The
 // copies of damaged stores go as well. Errors are those of Commit, or that a copy cannot be removed.
-func (s *Store) EraseEnded(ctx context.Context) (out Erased, err error) {
+//
+// stone makes the record that stays of a workflow, where there is none yet: what has ended has ended, also for a revision that comes later.
+func (s *Store) EraseEnded(ctx context.Context, stone func(workflow string) taskmanager.Record) (out Erased, err error) {
 	if err := s.acquire(ctx); err != nil {
 		return Erased{}, fmt.Errorf("cannot erase: %w: %w", taskmanager.ErrNotCommitted, err)
 	}
 	defer s.release()
 	proof := witness{count: s.count + 1}
 	err = s.transact(proof, func() (err error) {
+		if out.Names, err = s.putStones(stone); err != nil {
+			return err
+		}
 		if _, err = s.w.eraseDone.run(); err == nil {
 			out.Workflows, err = s.w.eraseEnded.run()
 		}
@@ -97,6 +105,28 @@ func (s *Store) EraseEnded(ctx context.Context) (out Erased, err error) {
 	s.emptyLog()
 	out.Copies, err = removeCopies(s.path)
 	return out, err
+}
+
+// putStones writes the records that stay of all that has ended.
+func (s *Store) putStones(stone func(string) taskmanager.Record) (names []string, err error) {
+	w := s.w
+	if err := w.allEnded.each(uncancelled, func(v []driver.Value) error { names = append(names, asText(v[0])); return nil }); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		r, there := stone(name), false
+		if err := w.hasRecord.each(uncancelled, func([]driver.Value) error { there = true; return nil }, r.Workflow, r.Item); err != nil {
+			return nil, err
+		}
+		if there {
+			continue
+		}
+		if err := w.record.add(r.Workflow, r.Item, solid(r.Body), recordSum(&w.sums, r.Workflow, r.Item, r.Body)); err != nil {
+			return nil, err
+		}
+	}
+	_, err = w.record.take()
+	return names, err
 }
 
 // emptyLog lets the log begin anew: it has what was deleted as it was. Who reads an old state is waited for, up to the busy timeout; then the

@@ -94,11 +94,14 @@ func TestWhatHasEndedIsErasedAndWhatIsOpenStays(t *testing.T) {
 	if err := os.WriteFile(copied, []byte(secretly), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.EraseEnded(t.Context())
+	got, err := s.EraseEnded(t.Context(), taskmanager.Stone)
 	if err != nil || got.Workflows != 1 || got.Journal != 1 || len(got.Copies) != 1 {
 		t.Fatalf("%+v %v", got, err)
 	}
 	disk := files(t, path)
+	if !bytes.Contains(disk, []byte("tomb:wf-1")) || len(got.Names) != 1 {
+		t.Errorf("nothing says that the work has ended: %v", got.Names)
+	}
 	for _, gone := range []string{secretly, "맥박 77"} {
 		if bytes.Contains(disk, []byte(gone)) {
 			t.Errorf("%q is still on the disk", gone)

@@ -21,6 +21,7 @@ type writer struct {
 	passive, restart, truncate           *stmt
 	oldWords, undated, dropWords         *stmt
 	eraseDone, eraseEnded, eraseLines    *stmt
+	allEnded, hasRecord                  *stmt
 	stampFinished, oldFinished           *stmt
 	pruneDone, pruneFinished             *stmt
 	oldJournal, pruneJournal             *stmt
@@ -93,7 +94,7 @@ func (w *writer) texts() map[string]**stmt {
 		sqlCloseCopy: &w.closeCopy, sqlCloseDrop: &w.closeDrop, sqlCloseMark: &w.closeMark,
 		sqlDropOutbox: &w.dropOutbox, sqlMeta: &w.meta,
 		"PRAGMA wal_checkpoint(PASSIVE)": &w.passive, "PRAGMA wal_checkpoint(RESTART)": &w.restart, "PRAGMA wal_checkpoint(TRUNCATE)": &w.truncate,
-		sqlOldWords: &w.oldWords, sqlUndated: &w.undated, sqlDropWords: &w.dropWords, sqlEraseDone: &w.eraseDone, sqlEraseEnded: &w.eraseEnded, sqlEraseLines: &w.eraseLines,
+		sqlOldWords: &w.oldWords, sqlUndated: &w.undated, sqlDropWords: &w.dropWords, sqlEraseDone: &w.eraseDone, sqlEraseEnded: &w.eraseEnded, sqlEraseLines: &w.eraseLines, sqlAllEnded: &w.allEnded, sqlHasRecord: &w.hasRecord,
 		sqlStampFinished: &w.stampFinished, sqlOldFinished: &w.oldFinished,
 		sqlPruneDone: &w.pruneDone, sqlPruneFinished: &w.pruneFinished,
 		sqlOldJournal: &w.oldJournal, sqlPruneJournal: &w.pruneJournal,
