@@ -164,11 +164,12 @@ func (d *cloudDisk) answersOf(rep *Report) {
 		switch {
 		case m.open:
 			rep.lost("%s of %s waits for its answer", m.kind, m.workflow)
+		case m.kind == string(wire.TypePlan) && d.status[m.workflow] != "": // its result came first, which answers for every revision
 		case m.sent && len(acks) == 0:
 			rep.lost("%s of %s has no answer", m.kind, m.workflow)
 		}
 		for _, a := range acks {
-			if a.accepted != acks[0].accepted || a.reason != acks[0].reason {
+			if a.accepted != acks[0].accepted || a.accepted && a.reason != acks[0].reason { // why something is refused changes with what there is
 				rep.doubled("%s of %s was answered %v %s, and then %v %s", m.kind, m.workflow, acks[0].accepted, acks[0].reason, a.accepted, a.reason)
 				break
 			}

@@ -56,10 +56,14 @@ func TestTheJudgeHoldsEachMessageDownAgainstItsAnswers(t *testing.T) {
 		spoil func(*cloudDisk)
 		want  string
 	}{
-		"all in order":                         {func(*cloudDisk) {}, ""},
-		"the same answer once more":            {func(d *cloudDisk) { d.acks["p"] = append(d.acks["p"], d.acks["p"][0]) }, ""},
-		"a plan is still open":                 {func(d *cloudDisk) { d.downs[0].open = true }, "lost: plan of wf waits"},
-		"a plan was never answered":            {func(d *cloudDisk) { delete(d.acks, "p") }, "lost: plan of wf has no answer"},
+		"all in order":              {func(*cloudDisk) {}, ""},
+		"the same answer once more": {func(d *cloudDisk) { d.acks["p"] = append(d.acks["p"], d.acks["p"][0]) }, ""},
+		"a plan is still open":      {func(d *cloudDisk) { d.downs[0].open = true }, "lost: plan of wf waits"},
+		"a plan was never answered": {func(d *cloudDisk) { delete(d.acks, "p") }, "lost: plan of wf has no answer"},
+		"a plan whose result came":  {func(d *cloudDisk) { delete(d.acks, "p"); d.status = map[string]string{"wf": "completed"} }, ""},
+		"refused, and refused again for another reason": {func(d *cloudDisk) {
+			d.acks["p"] = []ack{{reason: "outdated_revision"}, {reason: "already_terminal"}}
+		}, ""},
 		"a plan that never left":               {func(d *cloudDisk) { delete(d.acks, "p"); d.downs[0].sent = false }, ""},
 		"two answers that differ":              {func(d *cloudDisk) { d.acks["p"] = append(d.acks["p"], ack{seq: 9, reason: "expired"}) }, "doubled: plan of wf was answered true"},
 		"an older control after a newer one":   {func(d *cloudDisk) { d.acks["c1"][0].seq = 7 }, "out of order: a control of wf"},
