@@ -10,14 +10,14 @@ import (
 	"deviceagent/bridge/wire"
 )
 
-// A week without a broker leaves ten thousand rows. They leave in order, each once, at a pace that bounds what a fleet does to its
+// A week without a broker leaves four thousand rows. They leave in order, each once, at a pace that bounds what a fleet does to its
 // broker; and what comes afterwards leaves at once.
 func TestF37_AWeekOfRowsLeavesInOrderAndNotAtOnce(t *testing.T) {
 	bubble(t, func(l *lab) {
 		l.online()
 		l.broker.SetDown(true)
 		var want []string
-		for i := range 10_000 {
+		for i := range 4_000 {
 			want = append(want, fmt.Sprintf("row-%05d", i))
 		}
 		time.Sleep(7 * 24 * time.Hour)
