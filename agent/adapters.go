@@ -62,7 +62,7 @@ type downlink struct {
 func (d downlink) Receive(ctx context.Context, payload []byte) error {
 	ans, err := d.m.Receive(ctx, payload, taskmanager.FromCloud)
 	if err == nil {
-		d.a.refused.note(ans, len(payload))
+		d.a.refused.note(ans, payload)
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func New(ctx context.Context, o Options) (a *Agent, err error) {
 	a = &Agent{o: o, begun: begun, store: st, started: time.Now(), ready: make(chan struct{}), modeChanged: make(chan struct{}, 1), resetAsked: make(chan struct{}, 1)}
 	a.execs = executors.New(executors.Options{Sink: func(ctx context.Context, ev core.Event) error { return a.manager.Send(ctx, ev) },
 		Log: a.component("executors"), Urgent: a.urgent})
-	a.refused = newRefused(a.component("cloudlink"))
+	a.refused = newRefused(o.Config.StateDir, a.component("cloudlink"))
 	a.trust = &trust{path: o.Config.TrustedKeysFile, log: a.component("agent")}
 	a.rooms = newRooms(o.Config.StateDir, o.Catalog, a.modeChanged, a.component("agent"))
 	a.codec = codec{bridge.New(bridge.Options{Rooms: a.rooms.now, Keys: a.trust.now, Signed: o.Config.RequireSigned, DeviceID: o.Config.DeviceID, Catalog: o.Catalog, AllowJSON: o.Config.AllowJSON,

@@ -34,6 +34,9 @@ func (a *Agent) ErasePersonData(ctx context.Context) (diag.Erasure, error) {
 	if err := a.manager.ForgetEnded(ctx, done.Names); err != nil {
 		return diag.Erasure{}, fmt.Errorf("cannot forget what was erased: %w", err)
 	}
+	if err := a.refused.forget(); err != nil {
+		return diag.Erasure{}, fmt.Errorf("cannot remove the copies of refused messages: %w", err)
+	}
 	a.o.Log.Warn().Int64("workflows", done.Workflows).Int64("journal_rows", done.Journal).Int("copies", len(done.Copies)).Msg("person data erased")
 	return diag.Erasure{Workflows: done.Workflows, JournalRows: done.Journal, Copies: append([]string{}, done.Copies...)}, nil
 }

@@ -28,7 +28,7 @@ const marker = "factory-reset"
 
 // ours are the names in state_dir that the agent gives, by their beginnings. The store's own are with its log, its ballast, its damaged and
 // its unfinished copies; catalog.new is of older versions.
-var ours = []string{"agent.db", "rooms.json", "catalog.good-", "catalog.new"}
+var ours = []string{"agent.db", "rooms.json", "catalog.good-", "catalog.new", "refused"}
 
 // ballast is what the store gives up on a full disk. Source: docs/store.md.
 const ballast = "agent.db.ballast"

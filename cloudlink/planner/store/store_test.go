@@ -122,6 +122,9 @@ func TestRowsSurviveReopening(t *testing.T) {
 			t.Errorf("read back %+v", d)
 		}
 		seq, err := tx.NextSeq("d", 4)
+		if err != nil {
+			return err
+		}
 		if seq != 6 {
 			t.Errorf("seq %d, want 6: it is never given twice", seq)
 		}
