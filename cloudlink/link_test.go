@@ -560,3 +560,28 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// A broker that owes us messages may refuse our subscription for the number that it has in common with one of them. It takes the next try.
+func TestASubscriptionWhoseNumberIsInUseIsTriedAgain(t *testing.T) {
+	bubble(t, func(l *lab) {
+		l.online()
+		l.broker.Cut(deviceID) // from then on the broker counts anew
+		time.Sleep(10 * time.Second)
+		gate := make(chan struct{})
+		l.device.mu.Lock()
+		l.device.gate = gate
+		l.device.mu.Unlock()
+		for i := range 5 { // not acknowledged when the line goes: the broker has them, with numbers from 1 on
+			l.down("plan", fmt.Appendf(nil, "m%d", i))
+		}
+		synctest.Wait()
+		l.broker.Cut(deviceID)
+		close(gate)
+		before := l.link.State().Reconnects
+		time.Sleep(10 * time.Second)
+		l.online()
+		if s := l.link.State(); s.Phase != Online || s.Reconnects > before+2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}

@@ -225,29 +225,69 @@ func (s *session) lossFault(err error) *fault {
 	return &fault{ReasonNoPong, err}
 }
 
+// A broker that takes the numbers of both directions for one space (mochi does) answers our first subscription with this code where a
+// message that it still owes us has the same number. It gives the number free when we acknowledge that message, which we do meanwhile.
+const (
+	codeInUse  = 0x91
+	inUseTries = 20
+	inUsePause = 100 * time.Millisecond
+)
+
 // subscribe asks for everything that comes down, and believes only a grant of QoS 1.
 func (s *session) subscribe(ctx context.Context) *fault {
 	filter := s.link.topic + "down/+"
+	for try := 1; ; try++ {
+		code, f := s.subscribeTo(ctx, filter)
+		switch {
+		case f != nil:
+			return f
+		case code == 1:
+			return nil
+		case code != codeInUse || try == inUseTries:
+			return &fault{ReasonSubscribe, fmt.Errorf("the broker answered code %#x to %s", code, filter)}
+		}
+		if f := s.rest(ctx, inUsePause); f != nil {
+			return f
+		}
+	}
+}
+
+// rest waits before the next try of something.
+func (s *session) rest(ctx context.Context, d time.Duration) *fault {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case err := <-s.lost:
+		return s.lossFault(err)
+	case <-ctx.Done():
+		return &fault{ReasonStopped, context.Cause(ctx)}
+	}
+}
+
+// subscribeTo subscribes once and gives the broker's code.
+func (s *session) subscribeTo(ctx context.Context, filter string) (code byte, _ *fault) {
 	token := s.client.Subscribe(filter, 1, nil).(*mqtt.SubscribeToken)
 	timer := time.NewTimer(s.link.opt.paced(writeTimeout))
 	defer timer.Stop()
 	select {
 	case <-token.Done():
 	case err := <-s.lost:
-		return s.lossFault(err)
+		return 0, s.lossFault(err)
 	case <-timer.C:
-		return &fault{ReasonSubscribe, errors.New("no SUBACK")}
+		return 0, &fault{ReasonSubscribe, errors.New("no SUBACK")}
 	case <-ctx.Done():
-		return &fault{ReasonStopped, context.Cause(ctx)}
+		return 0, &fault{ReasonStopped, context.Cause(ctx)}
 	}
 	if err := token.Error(); err != nil {
-		return &fault{ReasonSubscribe, err}
+		return 0, &fault{ReasonSubscribe, err}
 	}
 	code, ok := token.Result()[filter]
-	if !ok || code != 1 {
-		return &fault{ReasonSubscribe, fmt.Errorf("the broker answered code %#x to %s", code, filter)}
+	if !ok {
+		code = 0x80
 	}
-	return nil
+	return code, nil
 }
 
 // serve is the session's owner from CONNACK to its end.
