@@ -33,7 +33,7 @@ test: tools build verify-units ## everything: scenarios, the demo over a crash, 
 	@$(MAKE) scenarios
 	@echo 'the demo, over a crash:'; bin/testbed demo --crash 2>/dev/null
 	go test ./taskmanager/core
-	go test -race ./...
+	go test -race -timeout 20m ./...
 
 .PHONY: quick
 quick: ## tests without -race, for the time between two edits

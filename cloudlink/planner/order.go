@@ -19,6 +19,7 @@ const (
 	heldMost    = 4096 // messages of one store that wait; beyond, the lowest gap is given up
 	heldBatch   = 64   // read at a time
 	gapPatience = 5 * resendAfter
+	gapLook     = gapPatience / 10 // between two looks for what waits too long: each is a read of the disk
 )
 
 // takeInOrder keeps a message and applies what may be applied now.
@@ -145,7 +146,12 @@ func (s *Server) applyBelow(tx *store.Tx, line store.Line, floor int64, a *after
 // passGaps gives up what has not come for so long that it will not, so that no workflow looks open for ever for a message that its
 // device has taken back.
 func (s *Server) passGaps(ctx context.Context) error {
-	before := ms(s.opt.Now().Add(-s.opt.paced(gapPatience)))
+	now := s.opt.Now()
+	if now.Sub(s.gapsSeen) < s.opt.paced(gapLook) {
+		return nil
+	}
+	s.gapsSeen = now
+	before := ms(now.Add(-s.opt.paced(gapPatience)))
 	var stuck []store.Line
 	err := s.opt.Store.View(ctx, func(tx *store.Tx) (err error) {
 		stuck, err = tx.LinesStuck(before)

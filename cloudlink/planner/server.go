@@ -31,6 +31,7 @@ type Server struct {
 	robots   map[string]*robot
 	receipts map[storeOf][]string // ids stored and not receipted yet
 	pruned   time.Time
+	gapsSeen time.Time // when it was last looked for what waits too long
 	wg       sync.WaitGroup
 }
 

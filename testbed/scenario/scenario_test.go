@@ -24,6 +24,7 @@ func TestScenarios(t *testing.T) {
 	r := runner(t)
 	for _, s := range all {
 		t.Run(s.ID, func(t *testing.T) {
+			t.Parallel() // each has its own house and its own time
 			if res := holds(t, r, s); !t.Failed() {
 				sameDispatches(t, s.ID, res.Seen.RobotLog())
 			}
