@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -163,7 +162,7 @@ func TestTheExampleAuthorityBringsRobotAndPlannerTogether(t *testing.T) {
 	e.do("server", e.dir, "broker", "127.0.0.1")
 	e.do("revoke", e.dir, serialFile(t, e, robot))
 	e.broker(dir)
-	_ = m.cmd.Process.Signal(syscall.SIGHUP)
+	m.Reload()
 	m.waitFor(t, "the broker's new certificate", func() bool {
 		conn, err := tls.Dial("tcp", m.addr, &tls.Config{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12, RootCAs: e.pool(), Certificates: again.Certificates})
 		if err != nil {

@@ -5,10 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +13,7 @@ import (
 	mqtt "github.com/eclipse/paho.mqtt.golang"
 
 	"deviceagent/bridge/wire"
+	broker "deviceagent/testbed/mosquitto"
 )
 
 // The embedded broker is a good enemy but not the one in the field: this runs the link against a real mosquitto over TCP, once
@@ -47,10 +44,12 @@ func TestAgainstMosquitto(t *testing.T) {
 	}
 
 	p.Disconnect(0)
-	m.kill()
+	m.Kill()
 	m.waitFor(t, "loss noticed", func() bool { return l.link.State().Phase != Online })
 	d.add("c")
-	m.start(t)
+	if err := m.Again(); err != nil {
+		t.Fatal(err)
+	}
 	m.planner(t)
 	m.waitFor(t, "the row of the outage", func() bool { return d.open() == 0 })
 	if s := l.link.State(); s.Phase != Online {
@@ -64,12 +63,11 @@ func newIDs() func() string {
 	return func() string { i := <-n + 1; n <- i; return uuid7(0, i) }
 }
 
-// mosquitto is a real broker on a free loopback port.
+// mosquitto is a real broker on a free loopback port, with clients of its own.
 type mosquitto struct {
-	path, conf, addr string
-	tls              *tls.Config // of clients; nil: plain TCP
-	cmd              *exec.Cmd
-	ended            chan struct{}
+	*broker.Broker
+	addr string
+	tls  *tls.Config // of clients; nil: plain TCP
 }
 
 func startMosquitto(t *testing.T) *mosquitto {
@@ -82,47 +80,12 @@ func startMosquitto(t *testing.T) *mosquitto {
 // startMosquittoWith starts one with a configuration for its port.
 func startMosquittoWith(t *testing.T, conf func(port string) string) *mosquitto {
 	t.Helper()
-	path, err := exec.LookPath("mosquitto")
-	if err != nil {
-		path = "/usr/sbin/mosquitto" // not in the PATH of ordinary users on Debian
-		if _, err := os.Stat(path); err != nil {
-			t.Fatal("mosquitto is not installed: this test needs the broker (on Debian: apt-get install mosquitto)")
-		}
-	}
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	b, err := broker.Start(t.TempDir(), conf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mosquitto{path: path, addr: probe.Addr().String(), conf: filepath.Join(t.TempDir(), "mosquitto.conf")}
-	_ = probe.Close()
-	_, port, _ := net.SplitHostPort(m.addr)
-	if err := os.WriteFile(m.conf, []byte(conf(port)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m.start(t)
-	t.Cleanup(m.kill)
-	return m
-}
-
-func (m *mosquitto) start(t *testing.T) {
-	t.Helper()
-	m.cmd, m.ended = exec.Command(m.path, "-c", m.conf), make(chan struct{})
-	if err := m.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func(cmd *exec.Cmd, ended chan struct{}) { defer close(ended); _ = cmd.Wait() }(m.cmd, m.ended)
-	m.waitFor(t, "mosquitto listening", func() bool {
-		conn, err := net.DialTimeout("tcp", m.addr, time.Second)
-		if err != nil {
-			return false
-		}
-		return conn.Close() == nil
-	})
-}
-
-func (m *mosquitto) kill() {
-	_ = m.cmd.Process.Kill()
-	<-m.ended
+	t.Cleanup(b.Kill)
+	return &mosquitto{Broker: b, addr: b.Addr}
 }
 
 // waitFor polls in real time: there is another process at work.

@@ -2,17 +2,11 @@ package cloudlink
 
 import (
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,45 +19,23 @@ import (
 	"time"
 
 	mqtt "github.com/eclipse/paho.mqtt.golang"
+
+	maker "deviceagent/testbed/authority"
 )
 
 // authority signs the certificates of a test.
 type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  crypto.Signer
+	*maker.Authority
+	t *testing.T
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	a := &authority{t: t}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().AddDate(-2, 0, 0),
-		NotAfter: time.Now().AddDate(2, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	a.key = newKey(t)
-	a.cert = a.sign(form, form, a.key)
-	return a
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a, err := maker.New("test authority")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key
-}
-
-func (a *authority) sign(form, parent *x509.Certificate, key crypto.Signer) *x509.Certificate {
-	a.t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, form, parent, key.Public(), a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return cert
+	return &authority{a, t}
 }
 
 // span is how long a certificate is good, in days from now.
@@ -74,15 +46,16 @@ var good = span{-1, 30}
 // issue makes a certificate for a name, with its key.
 func (a *authority) issue(name string, s span) tls.Certificate {
 	a.t.Helper()
-	key := newKey(a.t)
-	form := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().AddDate(0, 0, s.from), NotAfter: time.Now().AddDate(0, 0, s.to)}
-	return tls.Certificate{Certificate: [][]byte{a.sign(form, a.cert, key).Raw}, PrivateKey: key}
+	pair, err := a.Pair(name, time.Now().AddDate(0, 0, s.from), time.Now().AddDate(0, 0, s.to))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return pair
 }
 
 func (a *authority) pool() *x509.CertPool {
 	p := x509.NewCertPool()
-	p.AddCert(a.cert)
+	p.AddCert(a.Cert)
 	return p
 }
 
@@ -108,7 +81,7 @@ func (a *authority) shipped(server tls.Certificate) *mosquitto {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writePEM(t, filepath.Join(dir, "deviceagent-ca.crt"), "CERTIFICATE", a.cert.Raw)
+	writePEM(t, filepath.Join(dir, "deviceagent-ca.crt"), "CERTIFICATE", a.Cert.Raw)
 	writePEM(t, filepath.Join(dir, "broker.crt"), "CERTIFICATE", server.Certificate[0])
 	writePEM(t, filepath.Join(dir, "broker.key"), "PRIVATE KEY", key)
 	return shippedIn(t, dir)

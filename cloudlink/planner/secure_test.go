@@ -3,19 +3,13 @@ package planner
 import (
 	"bytes"
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -26,54 +20,34 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"deviceagent/testbed/authority"
 )
 
 // signer is an authority of a test. Its certificates are good around the day of the rig's clock.
 type signer struct {
+	*authority.Authority
 	t    *testing.T
-	cert *x509.Certificate
-	key  crypto.Signer
 	days [2]int // validity of what it signs, in days from the rig's now
 }
 
 func (r *rig) signer() *signer {
 	r.t.Helper()
-	s := &signer{t: r.t, key: newKey(r.t), days: [2]int{-1, 30}}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: r.clock.now().AddDate(-1, 0, 0),
-		NotAfter: r.clock.now().AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-	s.cert = s.sign(form, form, s.key)
-	return s
-}
-
-func newKey(t *testing.T) crypto.Signer {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	a, err := authority.New("authority")
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	return key
-}
-
-func (s *signer) sign(form, parent *x509.Certificate, key crypto.Signer) *x509.Certificate {
-	s.t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, form, parent, key.Public(), s.key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return cert
+	return &signer{a, r.t, [2]int{-1, 30}}
 }
 
 // issue makes a certificate for a name.
 func (s *signer) issue(name string, now time.Time) tls.Certificate {
 	s.t.Helper()
-	key := newKey(s.t)
-	form := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: now.AddDate(0, 0, s.days[0]), NotAfter: now.AddDate(0, 0, s.days[1]), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}
-	return tls.Certificate{Certificate: [][]byte{s.sign(form, s.cert, key).Raw}, PrivateKey: key}
+	pair, err := s.Pair(name, now.AddDate(0, 0, s.days[0]), now.AddDate(0, 0, s.days[1]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pair
 }
 
 // write puts a certificate, and its key where it has one, into files.
@@ -106,7 +80,7 @@ func mutual(t *testing.T, edit func(*rig)) (*rig, *signer) {
 	dir := t.TempDir()
 	r.tls = TLSFiles{Cert: filepath.Join(dir, "http.crt"), Key: filepath.Join(dir, "http.key"), ClientCA: filepath.Join(dir, "ca.crt")}
 	s.write(s.issue("planner", r.clock.now()), r.tls.Cert, r.tls.Key)
-	s.write(tls.Certificate{Certificate: [][]byte{s.cert.Raw}}, r.tls.ClientCA, "")
+	s.write(tls.Certificate{Certificate: [][]byte{s.Cert.Raw}}, r.tls.ClientCA, "")
 	r.via = r.client(s, s.issue("console", r.clock.now()))
 	if edit != nil {
 		edit(r)
@@ -118,7 +92,7 @@ func mutual(t *testing.T, edit func(*rig)) (*rig, *signer) {
 // client is an HTTP client that trusts an authority and shows certificates.
 func (r *rig) client(trusts *signer, shows ...tls.Certificate) *http.Transport {
 	pool := x509.NewCertPool()
-	pool.AddCert(trusts.cert)
+	pool.AddCert(trusts.Cert)
 	t := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Time: r.clock.now, MinVersion: tls.VersionTLS12,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			if len(shows) == 0 {
@@ -320,7 +294,7 @@ func TestHTTPCertificatesAreRenewedWithoutARestart(t *testing.T) {
 	s.write(s.issue("planner", now), r.tls.Cert, r.tls.Key)
 
 	other := r.signer() // the authority of clients is replaced: who came in before does not any more
-	other.write(tls.Certificate{Certificate: [][]byte{other.cert.Raw}}, r.tls.ClientCA, "")
+	other.write(tls.Certificate{Certificate: [][]byte{other.Cert.Raw}}, r.tls.ClientCA, "")
 	if status, err := r.asks(client, nil); status != 0 {
 		t.Errorf("a client of the authority of before is answered %d, %v", status, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -31,7 +32,7 @@ func New(name string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	form := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(10, 0, 0),
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().AddDate(-2, 0, 0), NotAfter: time.Now().AddDate(10, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign}
 	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
 	if err != nil {
@@ -80,6 +81,18 @@ func (a *Authority) certify(form *x509.Certificate, key crypto.PublicKey) ([]byt
 	form.SerialNumber = serial
 	der, err := x509.CreateCertificate(rand.Reader, form, a.Cert, key, a.Key)
 	return Block("CERTIFICATE", der), err
+}
+
+// Pair makes a certificate, and its key, for somebody on this machine, for both sides of a connection; it is good between two moments.
+func (a *Authority) Pair(name string, from, to time.Time) (tls.Certificate, error) {
+	form := client(name)
+	form.NotBefore, form.NotAfter, form.IPAddresses = from, to, []net.IP{net.IPv4(127, 0, 0, 1)}
+	form.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	cert, key, err := a.pair(form)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(cert, key)
 }
 
 // Broker makes the certificate and key of a broker on this machine, PEM.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -93,6 +94,9 @@ func (b *Broker) Again() error {
 	b.Kill()
 	return errors.New("mosquitto does not listen after 30 s")
 }
+
+// Reload lets it read its list of revoked certificates, and its own, again.
+func (b *Broker) Reload() { _ = b.cmd.Process.Signal(syscall.SIGHUP) }
 
 // Kill ends it as a power cut would.
 func (b *Broker) Kill() {
