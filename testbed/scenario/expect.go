@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,17 +42,27 @@ func Compare(want []Line, got []Fact) (out []Mismatch) {
 			}
 		}
 		if !c.ordered {
-			slices.SortFunc(w, func(a, b Line) int { return strings.Compare(a.String(), b.String()) })
-			slices.SortFunc(g, func(a, b Fact) int { return strings.Compare(a.String(), b.String()) })
+			slices.SortFunc(w, func(a, b Line) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Text, b.Text)) })
+			slices.SortFunc(g, func(a, b Fact) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Text, b.Text)) })
 		}
 		out = append(out, align(w, g)...)
 	}
 	return out
 }
 
-// align finds the fewest differences between two sequences, and pairs a missing line with the foreign one at its place.
+// says whether a line expects the fact.
+func says(l Line, f Fact) bool { return l.Kind == f.Kind && l.Text == f.Text }
+
+// align finds the fewest differences between two sequences, and pairs a missing line with the foreign one at its place. What is alike at
+// both ends is left out first: a flip changes one line of a thousand, and the table below grows with the square.
 func align(want []Line, got []Fact) (out []Mismatch) {
-	same := func(i, j int) bool { return want[i].String() == got[j].String() }
+	for len(want) > 0 && len(got) > 0 && says(want[0], got[0]) {
+		want, got = want[1:], got[1:]
+	}
+	for len(want) > 0 && len(got) > 0 && says(want[len(want)-1], got[len(got)-1]) {
+		want, got = want[:len(want)-1], got[:len(got)-1]
+	}
+	same := func(i, j int) bool { return says(want[i], got[j]) }
 	common := make([][]int, len(want)+1) // longest common part of the rests
 	for i := range common {
 		common[i] = make([]int, len(got)+1)
