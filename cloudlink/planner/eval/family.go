@@ -1,0 +1,135 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// Planner is what is measured.
+type Planner interface {
+	Plan(context.Context, turn.Input) (turn.Decision, error)
+}
+
+// FamilyReport is how a planner did on rows with a route family. Strict counts the label alone, lenient also the families that the
+// row's note accepts. Tier A are rows whose label follows from the source alone. FalseODL is over the rows that are neither labelled nor
+// accepted as ODL; StrayActs are rows not labelled ODL that were given a step or a control: none is right.
+type FamilyReport struct {
+	Kind       Kind                      `json:"kind"`
+	Rows       int                       `json:"rows"`
+	Strict     Ratio                     `json:"strict"`
+	Lenient    Ratio                     `json:"lenient"`
+	TierA      Ratio                     `json:"tier_a"`
+	TierB      Ratio                     `json:"tier_b"`
+	FalseODL   Ratio                     `json:"false_odl"`
+	StrayActs  int                       `json:"stray_acts"`
+	MacroF1    float64                   `json:"macro_f1"`
+	PerFamily  map[string]*Score         `json:"per_family"`
+	PerSource  map[string]*Ratio         `json:"per_source"`
+	Confusion  map[string]map[string]int `json:"confusion"` // labelled → decided → rows
+	ModelCalls int64                     `json:"model_calls"`
+	TurnMS     Times                     `json:"turn_ms"`
+	Wrong      []Wrong                   `json:"wrong"`
+}
+
+// Wrong is a row that was decided otherwise than labelled.
+type Wrong struct {
+	ID       string `json:"id"`
+	Labelled string `json:"labelled"`
+	Decided  string `json:"decided"`
+	Accepted bool   `json:"accepted,omitempty"`
+
+	Text string `json:"-"`
+}
+
+// MeasureFamilies asks the planner about each row. Errors are the planner's.
+func MeasureFamilies(ctx context.Context, p Planner, rows []Row) (FamilyReport, error) {
+	rep := FamilyReport{Kind: Families, Rows: len(rows), PerFamily: map[string]*Score{}, PerSource: map[string]*Ratio{}, Confusion: map[string]map[string]int{}}
+	took := make([]time.Duration, 0, len(rows))
+	for _, row := range rows {
+		begin := time.Now()
+		d, err := p.Plan(ctx, turn.Input{TurnID: row.ID, Text: row.Text})
+		if err != nil {
+			return rep, fmt.Errorf("cannot plan %s: %w", row.ID, err)
+		}
+		took = append(took, time.Since(begin))
+		rep.count(row, d)
+	}
+	rep.MacroF1, rep.TurnMS = macro(rep.PerFamily), timesOf(took)
+	return rep, nil
+}
+
+func (rep *FamilyReport) count(row Row, d turn.Decision) {
+	got := string(d.OwnerSelection)
+	right, fair := got == row.Family, row.accepts(got)
+	rep.Strict.add(right)
+	rep.Lenient.add(fair)
+	switch row.note("tier") {
+	case "A":
+		rep.TierA.add(right)
+	case "B":
+		rep.TierB.add(right)
+	}
+	if !row.accepts(string(turn.ODL)) {
+		rep.FalseODL.add(got == string(turn.ODL))
+	}
+	if row.Family != string(turn.ODL) && (len(d.Steps) > 0 || d.Control != nil) {
+		rep.StrayActs++
+	}
+	entry(rep.PerFamily, got).Decided++
+	entry(rep.PerFamily, row.Family).Labelled++
+	if right {
+		entry(rep.PerFamily, got).Hits++
+	} else {
+		rep.Wrong = append(rep.Wrong, Wrong{ID: row.ID, Labelled: row.Family, Decided: got, Accepted: fair, Text: row.Text})
+	}
+	entry(rep.PerSource, row.Source).add(right)
+	if rep.Confusion[row.Family] == nil {
+		rep.Confusion[row.Family] = map[string]int{}
+	}
+	rep.Confusion[row.Family][got]++
+	rep.ModelCalls += d.ModelCalls
+}
+
+func entry[T any](m map[string]*T, key string) *T {
+	if m[key] == nil {
+		m[key] = new(T)
+	}
+	return m[key]
+}
+
+// Print writes the report for people. With wrong, also each row that was decided otherwise.
+func (rep FamilyReport) Print(w io.Writer, wrong bool) {
+	if wrong {
+		for _, x := range rep.Wrong {
+			say(w, "%-9s %-8s for %-8s %s\n", x.ID, x.Decided, x.Labelled, x.Text)
+		}
+	}
+	say(w, "rows %d\nstrict    %s\nlenient   %s\ntier A    %s\ntier B    %s\n", rep.Rows, rep.Strict, rep.Lenient, rep.TierA, rep.TierB)
+	say(w, "false ODL %s, rows of others with a step %d\nmacro F1  %.3f\n\n", rep.FalseODL, rep.StrayActs, rep.MacroF1)
+	names := slices.Sorted(maps.Keys(rep.PerFamily))
+	say(w, "%-9s", "label")
+	for _, name := range names {
+		say(w, " %8s", name)
+	}
+	say(w, "\n")
+	for _, label := range names {
+		say(w, "%-9s", label)
+		for _, got := range names {
+			say(w, " %8d", rep.Confusion[label][got])
+		}
+		say(w, "   %s\n", rep.PerFamily[label])
+	}
+	say(w, "\n")
+	for _, source := range slices.Sorted(maps.Keys(rep.PerSource)) {
+		say(w, "%-16s %s\n", source, rep.PerSource[source])
+	}
+	say(w, "\nmodel calls %d, a turn %.2f ms (p50), %.2f ms (p95), %.2f ms (p99)\n", rep.ModelCalls, rep.TurnMS.P50, rep.TurnMS.P95, rep.TurnMS.P99)
+}
+
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -1,0 +1,21 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Report is what came out of a measurement; as JSON it is one object.
+type Report interface {
+	Print(w io.Writer, wrong bool)
+}
+
+// Measure measures rows of a kind. Errors are the planner's.
+func Measure(ctx context.Context, p Planner, rows []Row, kind Kind) (Report, error) {
+	switch kind {
+	case Families:
+		return MeasureFamilies(ctx, p, rows)
+	}
+	return nil, fmt.Errorf("cannot measure %s", kind)
+}

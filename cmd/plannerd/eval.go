@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"deviceagent/cloudlink/planner/eval"
+)
+
+// evalCommand measures the planner on a file of labelled utterances. Nothing is sent anywhere.
+func evalCommand(stdout io.Writer) *cobra.Command {
+	var output, catalog string
+	var wrong bool
+	cmd := &cobra.Command{
+		Use:   "eval FILE",
+		Short: "Measure the planner on labelled utterances, one JSON object a line",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return errors.Join(fmt.Errorf("--output %q: want text or json", output), errUsage)
+			}
+			opt, err := parts(settings{catalog: catalog})
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(args[0])
+			if err != nil {
+				return fmt.Errorf("cannot open rows: %w", err)
+			}
+			defer func() { _ = f.Close() }()
+			rows, kind, err := eval.Read(f)
+			if err != nil {
+				return fmt.Errorf("cannot use %s: %w", args[0], err)
+			}
+			report, err := eval.Measure(cmd.Context(), opt.Planner, rows, kind)
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return json.NewEncoder(stdout).Encode(report)
+			}
+			report.Print(stdout, wrong)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cmd.Flags().BoolVar(&wrong, "wrong", false, "print each row that was decided otherwise than labelled")
+	cmd.Flags().StringVar(&catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
+	return cmd
+}
