@@ -171,11 +171,14 @@ func (h *house) unfinished() (n int, err error) {
 	return n, err
 }
 
-// look notes where each open step stands now.
+// look notes where each open step stands now, and the goal that the plan is for.
 func (h *house) look(string) error {
 	return h.inspect(func(s *core.State) {
 		for _, id := range s.Open() {
 			h.name(string(id))
+			if g := s.Workflows[id].GoalStatus(); g != "" {
+				h.note("looked", "w%d goal %s", slices.Index(h.named, id)+1, g)
+			}
 			for _, st := range s.Workflows[id].Steps {
 				h.note("looked", "w%d.%s %s %s", slices.Index(h.named, id)+1, st.ID, st.State, st.Reason)
 			}
