@@ -75,7 +75,7 @@ func thinContext(e *wire.Envelope) {
 // decision turns the answer to a question into an event. A plan in it is checked like any other; its faults go along, so that the
 // question stays open and the refusal names them.
 func (c *Codec) decision(h core.Head, b *wire.Decision) core.Event {
-	ev := core.DecisionReceived{Escalation: core.EscalationID(b.EscalationID), Action: core.Action(b.Action), PlanRevision: b.PlanRevision, Reason: b.Reason}
+	ev := core.DecisionReceived{Escalation: core.EscalationID(b.EscalationID), Action: core.Action(wire.ActionOf(b.Action)), PlanRevision: b.PlanRevision, Reason: b.Reason}
 	if b.Usage != nil {
 		ev.Usage = &core.Usage{Model: b.Usage.Model, InputTokens: b.Usage.InputTokens, OutputTokens: b.Usage.OutputTokens, LatencyMS: b.Usage.LatencyMS}
 	}

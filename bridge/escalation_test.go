@@ -73,3 +73,20 @@ func TestADecisionBecomesAnEvent(t *testing.T) {
 		t.Fatalf("a word that completes: %+v", r)
 	}
 }
+
+// Other words for an action mean that action: a plan belongs to one that changes it, and whether it is offered is for the core to say.
+func TestOtherWordsForAnAction(t *testing.T) {
+	for said, want := range map[string]core.Action{"abort": core.ActCancel, "suspend": "pause", "cancel": core.ActCancel} {
+		ev, ok := codecOf(t, "").Decode(message("decision", `{"escalation_id":"e-1","action":"`+said+`","plan_revision":0}`), false).(core.DecisionReceived)
+		if !ok || ev.Action != want {
+			t.Errorf("%s is %+v", said, ev)
+		}
+	}
+	plan := `,"plan":` + planBody("", `{"cloud_step_id":"a","taskMethod":"getAirQuality"}`)
+	if ev, ok := codecOf(t, "").Decode(message("decision", `{"escalation_id":"e-1","action":"replan","plan_revision":0`+plan+`}`), false).(core.DecisionReceived); !ok || ev.Action != core.ActReplan || ev.Plan == nil {
+		t.Errorf("replan is %+v", ev)
+	}
+	if _, ok := codecOf(t, "").Decode(message("decision", `{"escalation_id":"e-1","action":"replan","plan_revision":0}`), false).(core.Refused); !ok {
+		t.Error("a replan without a plan is taken")
+	}
+}

@@ -54,9 +54,9 @@ type LastEvent struct {
 // Decision is the body of down/decision: the answer to an escalation.
 type Decision struct {
 	EscalationID string `json:"escalation_id" rule:"ref"`
-	Action       string `json:"action" rule:"enum=retry_local|substitute|replan_cloud|return_to_station|cancel;later=ask_user"` // one of allowed_actions
-	PlanRevision int64  `json:"plan_revision"`                                                                                  // of the plan that the question is about
-	Plan         *Plan  `json:"plan,omitempty"`                                                                                 // for replan_cloud and substitute
+	Action       string `json:"action" rule:"enum=retry_local|substitute|replan_cloud|return_to_station|cancel|replan|suspend|abort;later=ask_user|ask"` // one of allowed_actions, or another word for one: see ActionOf
+	PlanRevision int64  `json:"plan_revision"`                                                                                                           // of the plan that the question is about
+	Plan         *Plan  `json:"plan,omitempty"`                                                                                                          // for replan_cloud and substitute
 	Reason       string `json:"reason,omitempty" rule:"text"`
 	Usage        *Usage `json:"usage,omitempty"`
 }
@@ -69,9 +69,21 @@ type Usage struct {
 	LatencyMS    int64  `json:"latency_ms,omitempty"`
 }
 
+// aliases are other words for an action. What they mean has to be offered like any other.
+var aliases = map[string]string{"ask": "ask_user", "replan": "replan_cloud", "suspend": "pause", "abort": "cancel"}
+
+// ActionOf gives the name of an action from what a decision says.
+func ActionOf(said string) string {
+	if name, ok := aliases[said]; ok {
+		return name
+	}
+	return said
+}
+
 // crossDecision: an action that changes the plan comes with the plan, and no other one does.
 func crossDecision(w *walker, d *Decision) {
-	changes := d.Action == "replan_cloud" || d.Action == "substitute"
+	action := ActionOf(d.Action)
+	changes := action == "replan_cloud" || action == "substitute"
 	switch {
 	case changes && d.Plan == nil:
 		w.faultAt("plan", ReasonMissingField, fmt.Sprintf("is needed for %s: the next revision of the workflow", d.Action))

@@ -9,15 +9,16 @@ type Change struct {
 	Outbox    []Message
 	Receipted []MessageID
 	Remember  []Remembered
-	Tombs     []WorkflowID // new tombstones
-	Withdrawn []int64      // sequences of outbox rows that go, unsent or not: nobody may answer them any more
-	Aside     []SetAside   // workflows that are set aside: their rows stay, marked
-	Now       []Output     // stops and reads, and dispatches of read_only operations
-	Outputs   []Output     // in order, after the commit
-	Answers   []*Answer    // per event; nil where nobody waits for one
-	Moves     []Move       // what happened to steps, for those who watch
-	Must      bool         // it has to be committed now; otherwise it may ride with the next commit
-	Ignored   int          // events about nothing that is under way: stale, repeated, foreign
+	Tombs     []WorkflowID  // new tombstones
+	Withdrawn []int64       // sequences of outbox rows that go, unsent or not: nobody may answer them any more
+	Aside     []SetAside    // workflows that are set aside: their rows stay, marked
+	Now       []Output      // stops and reads, and dispatches of read_only operations
+	Outputs   []Output      // in order, after the commit
+	Answers   []*Answer     // per event; nil where nobody waits for one
+	Moves     []Move        // what happened to steps, for those who watch
+	Decided   []Supervision // of plans with a goal: what was decided beside going on as planned
+	Must      bool          // it has to be committed now; otherwise it may ride with the next commit
+	Ignored   int           // events about nothing that is under way: stale, repeated, foreign
 
 	device    Device
 	known     map[catalog.ContextKey]Known

@@ -12,7 +12,7 @@ import (
 // TestDocs holds the tables in the documentation against those in the code.
 func TestDocs(t *testing.T) {
 	tables(t, "../../docs/taskmanager.md", map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable(), "movers": moversTable()})
-	tables(t, "../../docs/experience.md", map[string]string{"goals": goalsTable()})
+	tables(t, "../../docs/experience.md", map[string]string{"goals": goalsTable(), "rulings": rulingsTable(), "gate": gateTable()})
 }
 
 func tables(t *testing.T, docFile string, made map[string]string) {
@@ -63,6 +63,36 @@ func goalsTable() string {
 	b.WriteString("| state | when |\n| --- | --- |\n")
 	for _, d := range core.GoalDerivations {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", d.State, d.When)
+	}
+	return b.String()
+}
+
+func rulingsTable() string {
+	var b strings.Builder
+	b.WriteString("| observation | what was seen | no goal | under way | suspended | ended, its plan has not | may ask the cloud |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	cell := func(list []core.Decision) string {
+		var out []string
+		for _, d := range list {
+			out = append(out, "`"+string(d)+"`")
+		}
+		return strings.Join(out, " ")
+	}
+	for _, r := range core.Rulings {
+		may := ""
+		if r.MayAsk() {
+			may = "yes"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", r.On, r.Text, cell(r.Plain), cell(r.Live), cell(r.Held), cell(r.Over), may)
+	}
+	return b.String()
+}
+
+func gateTable() string {
+	var b strings.Builder
+	b.WriteString("| refused | what has to hold | for plain plans too | a lost goal then falls back |\n| --- | --- | --- | --- |\n")
+	yes := map[bool]string{true: "yes"}
+	for _, c := range core.Gate {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Refused, c.Text, yes[!c.GoalOnly], yes[c.Falls])
 	}
 	return b.String()
 }

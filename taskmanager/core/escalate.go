@@ -74,6 +74,9 @@ const (
 type Fate struct {
 	End   StepState    `json:"end"`             // what it becomes if no decision says otherwise: failed, timed_out, skipped
 	Asked EscalationID `json:"asked,omitempty"` // the open question about it: nothing else moves it
+	Reads bool         `json:"reads,omitempty"` // what it reads is read anew before it is asked about
+
+	Refused Conjunct `json:"refused,omitempty"` // of a step of a goal that has taken its end: what kept the gate closed
 }
 
 // asked says whether a question about the step is open.
@@ -94,21 +97,6 @@ func (wf *Workflow) replans() (n int64) {
 		}
 	}
 	return n
-}
-
-// escalates is the gate: the reason asks for a decision and leaves something to decide, there is somebody to ask, and a decision is
-// left. Source: docs/taskmanager.md, escalation.
-func (w *work) escalates(wf *Workflow, i int, policy OnFail, reason Reason) bool {
-	info := InfoOf(reason)
-	return policy == FailEscalate && info.NeedsCloud && info.Recoverable && !wf.Plan.Local &&
-		wf.Cancel == ReasonNone && wf.Steps[i].Wish == ReasonNone && wf.Left().Decisions > 0
-}
-
-// spent says whether the gate is closed for nothing but that no decision is left.
-func (w *work) spent(wf *Workflow, i int, policy OnFail, reason Reason) bool {
-	info := InfoOf(reason)
-	return policy == FailEscalate && info.NeedsCloud && info.Recoverable && !wf.Plan.Local &&
-		wf.Cancel == ReasonNone && wf.Steps[i].Wish == ReasonNone && wf.Left().Decisions == 0
 }
 
 // escalate opens the question about a step. The step is blocked until that is closed; to is what it becomes if nobody says otherwise.
@@ -142,7 +130,7 @@ func (w *work) newEscalation() EscalationID {
 // allowed lists what may be decided, by the catalog and the budget. Source: docs/taskmanager.md, escalation.
 func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Action {
 	var out []Action
-	if about == "" && w.mayRedo(wf, i, reason) {
+	if about == "" && w.mayRedo(wf, i, reason) && w.mayRepeat(wf, i) {
 		out = append(out, ActRetry)
 	}
 	if wf.Left().Replans > 0 {
@@ -177,6 +165,12 @@ func (w *work) mayRedo(wf *Workflow, i int, reason Reason) bool {
 	}
 	a := wf.attempt(wf.Steps[i].Task)
 	return a == nil || a.Cloud || a.NotRun || wf.facts(i).Redo != catalog.RedoNever
+}
+
+// mayRepeat says whether the goal allows one more attempt: a retry is left to it, and what the step reads is known as it is now. Nothing
+// is repeated on stale context.
+func (w *work) mayRepeat(wf *Workflow, i int) bool {
+	return !wf.supervised() || wf.retriesLeft() && len(w.staleKeys(wf, i)) == 0
 }
 
 // outputMissing: what an ended step has not given it will never give; only values of the context may still come.
@@ -291,13 +285,40 @@ func (w *work) awaits(wf *Workflow, i int) bool {
 		}
 		st.Accepted, st.Released = 0, 0 // what an earlier try released waits for the next one
 		return false
-	case w.escalates(wf, i, wf.Plan.Steps[i].OnFailure, st.Reason):
-		w.escalate(wf, i, st.Fate.End, st.Reason, wf.lastAbout(st.ID))
-	default:
-		w.takeFate(wf, i, "no decision is left")
-		w.fallBack(wf, ReasonBudgetExhausted)
 	}
+	w.askAnew(wf, i)
 	return true
+}
+
+// askAnew asks about an exhausted step that nobody is asked about: what it reads was read anew, or a revision went over its question.
+func (w *work) askAnew(wf *Workflow, i int) {
+	st, about := &wf.Steps[i], wf.lastAbout(wf.Steps[i].ID)
+	sup := w.supervise(&gateQuery{wf: wf, i: i, on: ObservedBy(st.Reason), reason: st.Reason, policy: wf.Plan.Steps[i].OnFailure,
+		read: about != "" || st.Fate.Reads && st.Due == 0})
+	switch {
+	case sup.Decision == DecideReplan:
+		w.escalate(wf, i, st.Fate.End, st.Reason, about)
+	case sup.Refused != RefusedStale:
+		w.takeFate(wf, i, "no decision is left")
+		w.notAsked(wf, i, sup)
+	case st.Fate.Reads:
+		w.readStale(wf, i)
+	default:
+		w.readFirst(wf, i, st.Fate.End, st.Reason)
+	}
+}
+
+// notAsked: the gate stayed closed, and the step has taken its end.
+func (w *work) notAsked(wf *Workflow, i int, sup Supervision) {
+	if sup.Goal == "" {
+		return
+	}
+	if st := &wf.Steps[i]; sup.Refused != GateOpen {
+		st.Fate, st.dirty = &Fate{End: st.State, Refused: sup.Refused}, true
+	}
+	if sup.Refused.falls() {
+		w.fallBack(wf, sup.fallReason())
+	}
 }
 
 // mayGoOnWith says whether a step that used one of the resources has failed and waits for its next try, or for the decision to make one:
@@ -321,8 +342,14 @@ func (w *work) missed(wf *Workflow, i int) {
 	asked := slices.IndexFunc(wf.Escalations, func(e Escalation) bool { return e.About == about && e.State != EscSuperseded })
 	switch {
 	case asked >= 0 && wf.Escalations[asked].State == EscOpen:
-	case asked < 0 && w.escalates(wf, i, policy, ReasonWaitEventMissing):
-		w.escalate(wf, i, Skipped, ReasonWaitEventMissing, about)
+	case asked < 0:
+		sup := w.supervise(&gateQuery{wf: wf, i: i, on: ObsFailed, reason: ReasonWaitEventMissing, policy: policy, read: true})
+		if sup.Decision == DecideReplan {
+			w.escalate(wf, i, Skipped, ReasonWaitEventMissing, about)
+			return
+		}
+		w.move(wf, i, Skipped, ReasonWaitEventMissing)
+		w.notAsked(wf, i, sup)
 	default:
 		w.move(wf, i, Skipped, ReasonWaitEventMissing)
 	}
@@ -347,6 +374,8 @@ func (w *work) whyExhausted(wf *Workflow, i int) []Fact {
 	case st.asked():
 		e := wf.escalation(st.Fate.Asked)
 		return []Fact{{Kind: "decision", Ref: string(e.ID), Text: fmt.Sprintf("%s (%s): the cloud is asked what to do; it may answer %v", st.Reason, InfoOf(st.Reason).Text, e.Allowed)}}
+	case st.State == Blocked && st.Fate != nil && st.Fate.Reads:
+		return []Fact{{Kind: "context", Text: fmt.Sprintf("%s (%s): what it reads is read anew before the cloud is asked: %v", st.Reason, InfoOf(st.Reason).Text, w.staleKeys(wf, i))}}
 	case st.State == Blocked && a != nil && a.holds():
 		return []Fact{{Kind: "stop", Ref: string(a.Task), Text: "it is to be tried again when its old task has ended; that is being stopped"}}
 	case st.State == Queued:

@@ -173,20 +173,39 @@ func (wf *Workflow) GoalStatus() GoalStatus {
 // goalMoves tells those who watch that the goal has moved on.
 func (w *work) goalMoves(wf *Workflow) {
 	if now := wf.GoalStatus(); now != wf.Goal {
+		if on := goalObserved(wf.Goal, now); on != "" {
+			w.supervise(&gateQuery{wf: wf, i: -1, on: on, goal: wf.Goal})
+		}
 		w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Goal: wf.Plan.Goal.ID, From: string(wf.Goal), To: string(now), Reason: wf.Cancel})
 		wf.Goal, wf.dirty = now, true
 	}
 }
 
+// goalObserved is what a change of a goal was seen by; "": by something that is told of its step.
+func goalObserved(was, now GoalStatus) Observation {
+	switch {
+	case now == GoalCompleted:
+		return ObsAllObserved
+	case now == GoalSuspended:
+		return ObsPaused
+	case was == GoalSuspended && !now.Terminal():
+		return ObsResumed
+	}
+	return ""
+}
+
 // safeEnd says whether a plan was ended by the fallback of its goal.
 func safeEnd(why Reason) bool {
-	return why == ReasonDeadlineExceeded || why == ReasonNoDecision || why == ReasonBudgetExhausted
+	return why == ReasonDeadlineExceeded || why == ReasonNoDecision || why == ReasonBudgetExhausted || why == ReasonTierBlocked
 }
 
 // fallBack ends the goal safely where nobody decides any more and it cannot be reached: whatever the plan has under way is stopped, and
 // nothing of it begins. In shadow nothing is done for a goal.
 func (w *work) fallBack(wf *Workflow, reason Reason) {
-	if g := wf.Plan.Goal; g != nil && g.Budget != nil && g.Tier != TierShadow && wf.goalLost() {
+	if !wf.supervised() || wf.Plan.Goal.Budget == nil || wf.Cancel != ReasonNone || !wf.goalLost() {
+		return
+	}
+	if sup := w.supervise(&gateQuery{wf: wf, i: -1, on: ObsMissed, reason: reason}); sup.Decision == DecideCancel {
 		w.expire(wf, reason)
 	}
 }
@@ -211,23 +230,27 @@ func (wf *Workflow) hopeless(i int) bool {
 
 // budget is what the plan may ask of the cloud in all.
 func (wf *Workflow) budget() Budget {
-	if g := wf.Plan.Goal; g != nil && g.Budget != nil && g.Tier != TierShadow {
-		return Budget{Decisions: g.Budget.Decisions, Replans: g.Budget.Replans}
+	if wf.supervised() && wf.Plan.Goal.Budget != nil {
+		return Budget{Decisions: wf.Plan.Goal.Budget.Decisions, Replans: wf.Plan.Goal.Budget.Replans}
 	}
 	return Budget{Decisions: maxDecisions, Replans: maxReplans}
 }
 
-// retriesLeft says whether the budget of the goal allows a declared retry.
+// retriesLeft says whether the budget of the goal allows one more try without a person: a declared retry, or one that was decided.
 func (wf *Workflow) retriesLeft() bool {
-	g := wf.Plan.Goal
-	if g == nil || g.Budget == nil || g.Tier == TierShadow {
+	if !wf.supervised() || wf.Plan.Goal.Budget == nil {
 		return true
 	}
 	used := int64(0)
+	for _, e := range wf.Escalations {
+		if e.State == EscDecided && e.Action == ActRetry {
+			used++
+		}
+	}
 	for i := range wf.Steps {
 		used += wf.Steps[i].Tries
 	}
-	return used < g.Budget.Retries
+	return used < wf.Plan.Goal.Budget.Retries
 }
 
 // EffectiveDeadlineMS is the shorter of the plan's deadline and its goal's; 0: none.

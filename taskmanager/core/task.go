@@ -230,23 +230,25 @@ func outputOf(st *Step) Values {
 func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	st := &wf.Steps[i]
 	w.disagree(wf, i, reason)
-	if to == Failed && w.mayRetry(wf, i, reason) {
+	sup := w.supervise(&gateQuery{wf: wf, i: i, on: ObservedBy(reason), reason: reason, policy: wf.Plan.Steps[i].OnFailure, retry: to == Failed})
+	if sup.Decision == DecideRetry {
 		w.retry(wf, i, reason)
 		return
 	}
 	if a := wf.attempt(st.Task); a != nil && a.holds() {
 		w.stop(wf, a)
 	}
-	if w.escalates(wf, i, wf.Plan.Steps[i].OnFailure, reason) {
+	switch {
+	case sup.Decision == DecideReplan:
 		w.escalate(wf, i, to, reason, "")
 		return
+	case sup.Refused == RefusedStale:
+		w.readFirst(wf, i, to, reason)
+		return
 	}
-	spent := w.spent(wf, i, wf.Plan.Steps[i].OnFailure, reason)
 	w.move(wf, i, to, reason)
 	w.ch.Must = true
-	if spent {
-		w.fallBack(wf, ReasonBudgetExhausted)
-	}
+	w.notAsked(wf, i, sup)
 	if wf.Plan.Steps[i].OnFailure == FailAbort && st.Wish != ReasonSuperseded {
 		w.abortRest(wf)
 	}

@@ -20,6 +20,7 @@ func (w *work) due() {
 func (w *work) dueIn(wf *Workflow) {
 	now := w.now.Boot
 	if !wf.State.Terminal() && wf.Deadline != 0 && wf.Deadline <= now {
+		w.supervise(&gateQuery{wf: wf, i: -1, on: ObsDeadline, reason: ReasonDeadlineExceeded})
 		w.expire(wf, ReasonDeadlineExceeded)
 	}
 	for i := range wf.Steps {
@@ -96,6 +97,10 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	case Blocked:
 		if st.asked() {
 			w.unanswered(wf, i)
+			return
+		}
+		if st.Fate != nil && st.Fate.Reads {
+			w.askAnew(wf, i)
 			return
 		}
 		w.fail(wf, i, Failed, st.Reason)

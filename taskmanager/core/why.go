@@ -10,7 +10,7 @@ import (
 
 // Fact is one reason why a step is where it is. The words of Kind are fixed; Text is one sentence for people.
 type Fact struct {
-	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer decision stop time end
+	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer decision stop time end gate
 	Text   string  `json:"text"`
 	Ref    string  `json:"ref,omitempty"`     // the step, task, key, effect or service that it is about
 	LeftMS int64   `json:"left_ms,omitempty"` // until time moves it
@@ -49,7 +49,7 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 	case Cancelling:
 		facts = []Fact{{Kind: "stop", Ref: string(st.Task), Text: w.stopText(wf, st.Task)}}
 	default:
-		return append([]Fact{{Kind: "end", Text: endText(st)}}, w.whyKept(wf, i)...)
+		return append(append([]Fact{{Kind: "end", Text: endText(st)}}, whyNotAsked(st)...), w.whyKept(wf, i)...)
 	}
 	if len(facts) == 0 {
 		facts = []Fact{{Kind: "time", Text: "it is about to be looked at"}}
@@ -58,6 +58,8 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 		due := Fact{Kind: "time", LeftMS: max(0, int64(st.Due-now.Boot)), Text: dueText(st.State)}
 		if st.asked() {
 			due.Ref, due.Text = string(st.Fate.End), "then the default is taken: it ends "+string(st.Fate.End)
+		} else if st.Fate != nil && st.Fate.Reads {
+			due.Text = "then the cloud is asked all the same, and told how old they are"
 		}
 		facts = append(facts, due)
 	}
@@ -69,6 +71,14 @@ func endText(st *Step) string {
 		return "it ended " + string(st.State)
 	}
 	return fmt.Sprintf("it ended %s (%s): %s", st.State, st.Reason, InfoOf(st.Reason).Text)
+}
+
+// whyNotAsked names what kept the gate to the cloud closed when the step of a goal had failed.
+func whyNotAsked(st *Step) []Fact {
+	if st.Fate == nil || st.Fate.Refused == GateOpen {
+		return nil
+	}
+	return []Fact{{Kind: "gate", Ref: string(st.Fate.Refused), Text: fmt.Sprintf("the cloud was not asked (%s): it is only asked where %s", st.Fate.Refused, st.Fate.Refused.Text())}}
 }
 
 func dueText(s StepState) string {
