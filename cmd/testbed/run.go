@@ -108,7 +108,7 @@ func (opt runOptions) load() ([]*scenario.Scenario, error) {
 		s, err := scenario.Load(opt.path)
 		return []*scenario.Scenario{s}, err
 	}
-	all, err := scenario.LoadDirOver(opt.path, opt.over)
+	all, err := scenario.LoadTree(opt.path, opt.over)
 	if err != nil || opt.only == "" {
 		return all, err
 	}

@@ -3,7 +3,8 @@ package home
 // cleaning is one run of the fan, at most one at a time. A fixed one may run while the robot drives: fan and wheels are separate.
 // One in mode all or zone needs the wheels, and is refused where they are in use; a stop of its wheels ends it too.
 type cleaning struct {
-	task    *task // nil: the robot's own button
+	task    *task // nil: the robot's own button, or nobody
+	itself  bool  // nobody asked for it: the fan runs on its own
 	mode    string
 	airflow string
 	total   int64 // ms of fan
@@ -87,6 +88,8 @@ func (c *cleaning) id() string {
 	return c.task.id
 }
 
+func (c *cleaning) byButton() bool { return c.task == nil && !c.itself }
+
 func (h *Home) fanOn(c *cleaning, first bool) {
 	c.running, c.paused, c.since = true, false, h.at
 	kind := KindCleaningGoOn
@@ -95,7 +98,7 @@ func (h *Home) fanOn(c *cleaning, first bool) {
 	}
 	h.write(Entry{Kind: kind, TaskID: c.id(), Method: "startBasicAirClear", Room: h.room, Note: c.mode})
 	if first {
-		if c.task == nil {
+		if c.byButton() {
 			h.emit(fromCleaner, "external_start", nil, "", map[string]any{"code": "own_button"})
 		}
 		h.emit(fromCleaner, "cleaning.started", c.task, "", map[string]any{"mode": c.mode})
@@ -138,7 +141,7 @@ func (h *Home) fanEnd(c *cleaning, outcome, reason string) {
 		h.write(Entry{Kind: KindCleaningEnd, TaskID: c.id(), Method: "startBasicAirClear", Room: h.room, Reason: fanWord[outcome]})
 	}
 	h.emit(fromCleaner, "cleaning."+fanWord[outcome], c.task, reason, c.endData(outcome, reason))
-	if c.task == nil {
+	if c.byButton() {
 		h.emit(fromCleaner, "external_stop", nil, reason, map[string]any{"code": "own_button"})
 	}
 	h.finish(c.task, outcome, reason, nil)

@@ -35,13 +35,18 @@ func Keys() []string { return slices.Sorted(maps.Keys(contexts)) }
 func (h *Home) Read(keys []string) []Value {
 	out := make([]Value, 0, len(keys))
 	for _, key := range keys {
-		v := any(none{})
-		if read, ok := contexts[key]; ok {
-			v = read(h)
-		}
-		out = append(out, value(key, v))
+		out = append(out, value(key, h.read(key)))
 	}
 	return out
+}
+
+// read is one value as it is now; none where the robot does not serve the key or cannot read it.
+func (h *Home) read(key string) any {
+	read, served := contexts[key]
+	if !served || slices.Contains(h.faults.NoValue, key) {
+		return none{}
+	}
+	return read(h)
 }
 
 // Snapshot reads all keys, for a registration.
@@ -61,7 +66,7 @@ func (h *Home) again(key string) { h.resaid[key] = true }
 func (h *Home) flush() {
 	var changed []Value
 	for _, key := range Keys() {
-		now := contexts[key](h)
+		now := h.read(key)
 		if now == h.said[key] && !h.resaid[key] {
 			continue
 		}

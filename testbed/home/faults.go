@@ -22,7 +22,10 @@ type Fault struct {
 	HangCancel bool          // never answers a cancel, and goes on
 
 	// Of the work.
+	BeginLate       time.Duration // accepts at once, and begins that much later
 	LieDone         bool          // says done at once, and nothing happens
+	Contrary        bool          // does the opposite: every flag that it was given is turned round
+	Reverts         time.Duration // what it has brought about comes undone by itself, that long after it has said "done"
 	ArriveElsewhere string        // drives to this room instead
 	FailAfter       time.Duration // fails that long after it was accepted
 	FailReason      string        // with this reason: robot_fault
@@ -53,6 +56,7 @@ func (f Fault) drops(event string) bool { return slices.Contains(f.DropEvents, e
 type Faults struct {
 	Method          map[string]Fault
 	NoReading       bool          // the air sensor gives nothing
+	NoValue         []string      // keys of the context that nobody can read
 	DropEvents      []string      // events that get lost, whoever caused them
 	DuplicateEvents bool          // every event comes twice
 	DelayEvents     time.Duration // every event comes that much later than it happened
@@ -64,6 +68,7 @@ type Faults struct {
 func (f Faults) clone() Faults {
 	f.Method = maps.Clone(f.Method)
 	f.DropEvents = slices.Clone(f.DropEvents)
+	f.NoValue = slices.Clone(f.NoValue)
 	return f
 }
 
@@ -109,7 +114,10 @@ var methodFaults = map[string]func(f *Fault, value string) error{
 	"answer_late":      span(func(f *Fault) *time.Duration { return &f.AnswerLate }),
 	"hang_query":       on(func(f *Fault) *bool { return &f.HangQuery }),
 	"hang_cancel":      on(func(f *Fault) *bool { return &f.HangCancel }),
+	"begin_late":       span(func(f *Fault) *time.Duration { return &f.BeginLate }),
 	"lie_done":         on(func(f *Fault) *bool { return &f.LieDone }),
+	"contrary":         on(func(f *Fault) *bool { return &f.Contrary }),
+	"reverts":          span(func(f *Fault) *time.Duration { return &f.Reverts }),
 	"arrive_elsewhere": func(f *Fault, v string) error { f.ArriveElsewhere = v; return nil },
 	"fail_after":       span(func(f *Fault) *time.Duration { return &f.FailAfter }),
 	"fail_reason":      func(f *Fault, v string) error { f.FailReason = v; return nil },
@@ -132,6 +140,7 @@ var methodFaults = map[string]func(f *Fault, value string) error{
 // homeFaults are the words of [Faults.Add] for the whole home.
 var homeFaults = map[string]func(f *Faults, value string) error{
 	"no_reading":       func(f *Faults, _ string) error { f.NoReading = true; return nil },
+	"no_value":         noValue,
 	"drop_event":       func(f *Faults, v string) error { f.DropEvents = append(slices.Clone(f.DropEvents), v); return nil },
 	"duplicate_events": func(f *Faults, _ string) error { f.DuplicateEvents = true; return nil },
 	"delay_events": func(f *Faults, v string) (err error) {
@@ -141,6 +150,14 @@ var homeFaults = map[string]func(f *Faults, value string) error{
 	"deaf":           func(f *Faults, _ string) error { f.Deaf = true; return nil },
 	"reorder":        func(f *Faults, _ string) error { f.Reorder = true; return nil },
 	"silent_context": func(f *Faults, _ string) error { f.SilentContext = true; return nil },
+}
+
+func noValue(f *Faults, key string) error {
+	if _, known := contexts[key]; !known {
+		return fmt.Errorf("no key %q", key)
+	}
+	f.NoValue = append(slices.Clone(f.NoValue), key)
+	return nil
 }
 
 // FaultWords names the words that [Faults.Add] knows: those of a method, and those of the whole home.
@@ -159,6 +176,9 @@ func (f *Faults) Add(text string) error {
 	fault := f.Method[method]
 	if err := addFaults(&fault, methodFaults, words); err != nil {
 		return err
+	}
+	if fault.Reverts > 0 && operations[method].undo == nil {
+		return fmt.Errorf("cannot set fault %q: nothing of %s comes undone by itself", text, method)
 	}
 	if f.Method == nil {
 		f.Method = map[string]Fault{}

@@ -99,8 +99,8 @@ func New(plan FloorPlan, opt Options) *Home {
 		h.dust[r.ID] = l
 	}
 	h.lastBattery = reading{h.battery.reported(), h.charging()}
-	for key, read := range contexts {
-		h.said[key] = read(h)
+	for key := range contexts {
+		h.said[key] = h.read(key)
 	}
 	return h
 }

@@ -16,6 +16,7 @@ type operation struct {
 	end    func(h *Home, t *task, outcome, reason string)
 	pause  func(*Home, *task)
 	resume func(*Home, *task)
+	undo   func(*Home) func() // called before the work, gives what undoes it; nil: what it brings about stays
 }
 
 // operations is the robot's list of methods. It is filled at start, since the functions refer to each other.
@@ -28,22 +29,26 @@ func init() {
 		op.start = start
 		return op
 	}
+	undone := func(op operation, undo func(*Home) func()) operation {
+		op.undo = undo
+		return op
+	}
 	stop := operation{body: true, stops: true, cancel: func(*Home, *task) {}, end: endQuick}
 	operations = map[string]operation{
 		"setMoveTo":          with(moving, startMoveTo),
-		"returnToStation":    with(moving, startReturn),
+		"returnToStation":    undone(with(moving, startReturn), undoRest),
 		"setMoving":          with(moving, startNudge),
-		"stopMovement":       with(stop, startStopMovement),
-		"stopCleaning":       with(stop, startStopCleaning),
+		"stopMovement":       undone(with(stop, startStopMovement), undoRest),
+		"stopCleaning":       undone(with(stop, startStopCleaning), undoStill),
 		"ampStop":            with(quick, startStopSpeech),
 		"startBasicAirClear": {body: true, start: startCleaning, cancel: cancelCleaning, end: endCleaningOf, pause: pauseCleaning, resume: resumeCleaning},
 		"getAirQuality":      with(quick, startMeasure),
 		"getBatteryStatus":   with(quick, startBatteryStatus),
 		"startVitalSign":     {start: startVital, cancel: cancelVital, end: endVital},
-		"setScreen":          with(quick, startScreen),
-		"setVolume":          with(quick, startVolume),
-		"setNightMode":       with(quick, startNight),
-		"setMannerMode":      with(quick, startManner),
+		"setScreen":          undone(with(quick, startScreen), undoScreen),
+		"setVolume":          undone(with(quick, startVolume), undoSound),
+		"setNightMode":       undone(with(quick, startNight), undoNight),
+		"setMannerMode":      undone(with(quick, startManner), undoManner),
 		"setLlmTts":          {start: startSpeech, cancel: cancelSpeech, end: endSpeechOf},
 		"stopTts":            with(quick, startStopSpeech),
 	}

@@ -1,5 +1,7 @@
 package home
 
+import "time"
+
 type screen struct {
 	on         bool
 	brightness float64
@@ -90,20 +92,22 @@ func startNight(h *Home, t *task) string {
 	if !given {
 		return ReasonBadParams
 	}
-	return h.setting(t, func() {
-		if on != h.night.on {
-			before := mode{on: on, screen: h.screen, sound: h.sound}
-			if on {
-				h.setScreen(t, screen{on: h.screen.on, brightness: min(h.screen.brightness, nightBrightness)})
-				h.setSound(t, sound{volume: min(h.sound.volume, nightVolume), muted: h.sound.muted})
-			} else {
-				h.setScreen(t, h.night.screen)
-				h.setSound(t, h.night.sound)
-			}
-			h.night = before
+	return h.setting(t, func() { h.turnNight(t, on) })
+}
+
+func (h *Home) turnNight(t *task, on bool) {
+	if on != h.night.on {
+		before := mode{on: on, screen: h.screen, sound: h.sound}
+		if on {
+			h.setScreen(t, screen{on: h.screen.on, brightness: min(h.screen.brightness, nightBrightness)})
+			h.setSound(t, sound{volume: min(h.sound.volume, nightVolume), muted: h.sound.muted})
+		} else {
+			h.setScreen(t, h.night.screen)
+			h.setSound(t, h.night.sound)
 		}
-		h.modeSaid(t, "night", on)
-	})
+		h.night = before
+	}
+	h.modeSaid(t, "night", on)
 }
 
 func startManner(h *Home, t *task) string {
@@ -111,15 +115,36 @@ func startManner(h *Home, t *task) string {
 	if !given {
 		return ReasonBadParams
 	}
-	return h.setting(t, func() {
-		if on != h.manner.on {
-			before := mode{on: on, sound: h.sound}
-			muted := on || h.manner.sound.muted
-			h.setSound(t, sound{volume: h.sound.volume, muted: muted})
-			h.manner = before
-		}
-		h.modeSaid(t, "manner", on)
-	})
+	return h.setting(t, func() { h.turnManner(t, on) })
+}
+
+func (h *Home) turnManner(t *task, on bool) {
+	if on != h.manner.on {
+		before := mode{on: on, sound: h.sound}
+		muted := on || h.manner.sound.muted
+		h.setSound(t, sound{volume: h.sound.volume, muted: muted})
+		h.manner = before
+	}
+	h.modeSaid(t, "manner", on)
+}
+
+// switches are what a person can turn on and off in the robot's own menu.
+var switches = map[string]func(h *Home, on bool){
+	"screen": func(h *Home, on bool) { h.setScreen(nil, screen{on: on, brightness: h.screen.brightness}) },
+	"mute":   func(h *Home, on bool) { h.setSound(nil, sound{volume: h.sound.volume, muted: on}) },
+	"night":  func(h *Home, on bool) { h.turnNight(nil, on) },
+	"manner": func(h *Home, on bool) { h.turnManner(nil, on) },
+}
+
+// Turn is a person turning screen, mute, night or manner on or off in the robot's own menu. False: there is no such thing.
+func (h *Home) Turn(now time.Duration, what string, on bool) bool {
+	h.to(now)
+	turn, ok := switches[what]
+	if ok {
+		h.write(Entry{Kind: KindButton, Text: what, Data: map[string]any{"on": on}, Room: h.room})
+		turn(h, on)
+	}
+	return ok
 }
 
 func (h *Home) modeSaid(t *task, name string, on bool) {

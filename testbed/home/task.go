@@ -46,6 +46,7 @@ type task struct {
 	result *Result
 	held   bool // paused
 	limit  *timer
+	undo   func() // nil: what it has brought about stays
 }
 
 func (t *task) open() bool { return t.answer.Accepted && t.result == nil }
@@ -103,13 +104,43 @@ func (h *Home) begin(t *task) string {
 		h.after(h.opt.SettingTime, func() { h.finish(t, Done, "", nil) })
 		return ""
 	}
-	if reason := op.start(h, t); reason != "" {
+	if t.fault.Contrary {
+		t.params = turned(t.params)
+	}
+	if t.fault.BeginLate > 0 {
+		h.later(t, t.fault.BeginLate, func() {
+			if reason := h.work(t); reason != "" {
+				h.finish(t, Failed, reason, nil)
+			}
+		})
+		return ""
+	}
+	return h.work(t)
+}
+
+// work begins what a task is for, or says why not.
+func (h *Home) work(t *task) string {
+	if t.fault.Reverts > 0 {
+		t.undo = t.op.undo(h)
+	}
+	if reason := t.op.start(h, t); reason != "" {
 		return reason
 	}
 	if t.fault.FailAfter > 0 {
 		t.limit = h.after(t.fault.FailAfter, func() { h.abort(t, Failed, t.fault.failReason()) })
 	}
 	return ""
+}
+
+// turned has every flag the other way round.
+func turned(params map[string]any) map[string]any {
+	out := maps.Clone(params)
+	for name, v := range out {
+		if on, is := v.(bool); is {
+			out[name] = !on
+		}
+	}
+	return out
 }
 
 // abort ends a running task's work at once, without a brake.
@@ -127,6 +158,9 @@ func (h *Home) finish(t *task, outcome, reason string, output map[string]any) {
 	h.drop(t.limit)
 	h.flush()
 	t.result = &Result{TaskID: t.id, Outcome: outcome, Reason: reason, Output: output}
+	if t.undo != nil && outcome == Done {
+		h.after(t.fault.Reverts, t.undo)
+	}
 	note := ""
 	if t.fault.Mute || t.fault.NoResult {
 		note = "not said"

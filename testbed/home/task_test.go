@@ -133,7 +133,8 @@ func TestFaultForACountOfInvokes(t *testing.T) {
 }
 
 func TestFaultTextIsRefusedWhole(t *testing.T) {
-	for _, text := range []string{"setMoveTo:nonsense", "playVideo:hang", "nonsense", "setMoveTo:fail_after=x", "setMoveTo:hang,nonsense", ""} {
+	for _, text := range []string{"setMoveTo:nonsense", "playVideo:hang", "nonsense", "setMoveTo:fail_after=x", "setMoveTo:hang,nonsense",
+		"setMoveTo:reverts=1s", "no_value=sound.colour", ""} {
 		var f home.Faults
 		if err := f.Add(text); err == nil || len(f.Method) > 0 {
 			t.Errorf("%q: %v, %+v", text, err, f)
@@ -142,14 +143,14 @@ func TestFaultTextIsRefusedWhole(t *testing.T) {
 	method, whole := home.FaultWords()
 	for _, w := range method {
 		var f home.Faults
-		v := map[string]string{"answer_late": "1s", "fail_after": "1s", "times": "1"}[w]
-		if err := f.Add("setMoveTo:" + w + "=" + v); err != nil {
+		v := map[string]string{"answer_late": "1s", "fail_after": "1s", "times": "1", "reverts": "1s", "begin_late": "1s"}[w]
+		if err := f.Add("setVolume:" + w + "=" + v); err != nil {
 			t.Errorf("%s: %v", w, err)
 		}
 	}
 	for _, w := range whole {
 		var f home.Faults
-		v := map[string]string{"delay_events": "1s"}[w]
+		v := map[string]string{"delay_events": "1s", "no_value": "sound.muted"}[w]
 		if err := f.Add(w + "=" + v); err != nil {
 			t.Errorf("%s: %v", w, err)
 		}

@@ -100,6 +100,37 @@ func LoadDirOver(dir string, w Way) ([]*Scenario, error) {
 	return all, nil
 }
 
+// noFolders are the folders within one of scenarios that are not played with it: they need a bus, or stand in for files on a way.
+var noFolders = []string{"bus", string(DBus), string(Vendor)}
+
+// LoadTree is [LoadDirOver] with the folders beneath, but for those of a bus. An id must be one file's in all of them.
+func LoadTree(dir string, w Way) ([]*Scenario, error) {
+	all, err := LoadDirOver(dir, w)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the folder of scenarios: %w", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || slices.Contains(noFolders, e.Name()) {
+			continue
+		}
+		more, err := LoadTree(filepath.Join(dir, e.Name()), w)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range more {
+			if i := slices.IndexFunc(all, func(other *Scenario) bool { return other.ID == s.ID }); i >= 0 {
+				return nil, fmt.Errorf("%s: id %s is that of %s too", s.Path, s.ID, all[i].Path)
+			}
+		}
+		all = append(all, more...)
+	}
+	return all, nil
+}
+
 // parser reads a file line by line. Its errors name the line.
 type parser struct {
 	s     *Scenario

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -75,5 +77,32 @@ func TestParseNamesEveryFault(t *testing.T) {
 	}
 	if _, err := Parse("x.scn", small[:strings.Index(small, "then")]); err == nil {
 		t.Error("a file that expects nothing was taken")
+	}
+}
+
+// A folder is played with those within it, but for those of a bus; an id belongs to one file of all of them.
+func TestFoldersWithin(t *testing.T) {
+	dir := t.TempDir()
+	put := func(path, id string) {
+		t.Helper()
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("scenario "+id+"\ntitle x\ntier restricted\nwhen\n  wait\nthen\n  up status 1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a.scn", "A")
+	put("more/b.scn", "B")
+	put("bus/c.scn", "C")
+	put("vendor/a.scn", "A")
+	all, err := LoadTree(dir, Socket)
+	if err != nil || len(all) != 2 || all[0].ID != "A" || all[1].ID != "B" {
+		t.Errorf("%v, %v", all, err)
+	}
+	put("more/again.scn", "A")
+	if _, err := LoadTree(dir, Socket); err == nil || !strings.Contains(err.Error(), "id A") {
+		t.Errorf("one id twice: %v", err)
 	}
 }
