@@ -9,59 +9,90 @@ import (
 
 // cues are words that point at a route family. They are evidence for a sentence without device steps, never a reason for one.
 type cues struct {
-	Unsupported []struct {
-		Category string `json:"category"`
-		words
-	} `json:"uns"`
-	UnsupportedSay map[string]struct {
-		Ko string `json:"ko"`
-		En string `json:"en"`
-	} `json:"uns_say"`
-	Schedule       words    `json:"sch"`
-	ScheduleStrong words    `json:"sch_strong"`
-	Fresh          words    `json:"frg"`
-	Product        words    `json:"dqr"`
-	Story          words    `json:"stm"`
-	HowTo          words    `json:"how_to"`
-	Outdoor        words    `json:"outdoor"`
-	FinalSuffixes  []string `json:"final_suffixes"`
+	Unsupported []category `json:"uns"`
+	// Own are things that people expect of a home robot and this one has not. The device owns such a turn and says what it cannot do.
+	Own            []category           `json:"own"`
+	UnsupportedSay map[string]twoSpeech `json:"uns_say"`
+	Schedule       words                `json:"sch"`
+	ScheduleStrong words                `json:"sch_strong"`
+	Events         []string             `json:"events"`
+	Feel           []string             `json:"feel"`
+	Switched       []string             `json:"switched"`
+	Fresh          words                `json:"frg"` // English; Korean has weather and info
+	Weather        []string             `json:"weather"`
+	WeatherShort   []string             `json:"weather_short"`
+	Info           []string             `json:"info"`
+	Indoor         []string             `json:"indoor"`
+	Places         []string             `json:"places"`
+	Part           []string             `json:"part"`
+	Identity       words                `json:"identity"`
+	Product        words                `json:"dqr"`
+	Story          words                `json:"stm"`
+	HowTo          words                `json:"how_to"`
+	Outdoor        words                `json:"outdoor"`
+	FinalSuffixes  []string             `json:"final_suffixes"`
+}
+
+type category struct {
+	Category string `json:"category"`
+	words
+}
+
+type twoSpeech struct {
+	Ko string `json:"ko"`
+	En string `json:"en"`
+}
+
+func (c *cues) isOwn(name string) bool {
+	return slices.ContainsFunc(c.Own, func(g category) bool { return g.Category == name })
 }
 
 // verdict is the family of a sentence that gives no step, with the reason.
 type verdict struct {
 	family   turn.Family
-	category string // of UNS
+	category string // of UNS, and of ODL where the robot has not what was asked for
 	runnerUp turn.Family
 	subtype  string // of STT_NULL
 	certain  bool
 }
 
-// route finds the family of what was not planned. Order matters: a sentence about a schedule or about a thing that is not ours is
-// that also when it names one of our things.
+// route finds the family of what was not planned.
 func (p *Planner) route(lang language, out parsed) verdict {
+	if lang == english {
+		return p.routeEnglish(out)
+	}
+	return p.families.route(out, p.oursOnly(out))
+}
+
+// routeEnglish goes by the words alone. Order matters: a sentence about a schedule or about a thing that is not ours is that also when
+// it names one of our things.
+func (p *Planner) routeEnglish(out parsed) verdict {
+	const lang = english
 	c := p.cues
 	request := slices.ContainsFunc(out.clauses, func(cl clause) bool { return cl.mood == moodRequest || cl.mood == moodQuery })
 	ours := p.oursOnly(out)
-	uns := unsupported(out)
+	uns, own := foreign(out, "uns/"), foreign(out, "own/")
 	switch {
 	case len(out.items) == 0:
 		return verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}
-	case out.text.contains(c.HowTo.in(lang)) && (uns != "" || ours || out.text.contains(c.Product.in(lang))):
+	case out.text.contains(c.HowTo.En) && (uns != "" || own != "" || ours || out.text.contains(c.Product.En)):
 		return verdict{family: turn.DQR, runnerUp: turn.DEF}
-	case out.text.contains(c.ScheduleStrong.in(lang)):
+	case out.text.contains(c.ScheduleStrong.En):
 		return verdict{family: turn.SCH, certain: true}
-	case out.text.contains(c.Story.in(lang)):
+	case out.text.contains(c.Story.En):
 		return verdict{family: turn.STM, certain: true}
 	case uns != "" && asksAbout(out) && publicMedia[uns]:
 		return verdict{family: turn.FRG, runnerUp: turn.UNS}
 	case uns != "" && (request || out.unknown == 0):
 		return verdict{family: turn.UNS, category: uns, certain: out.unknown == 0}
-	case out.text.contains(c.Product.in(lang)) && out.unknown <= 2, !ours && asksProduct(lang, out, p.topics):
+	case out.text.contains(c.Product.En) && out.unknown <= 2, out.text.contains(c.Identity.En), !ours && asksProduct(lang, out, p.topics):
 		return verdict{family: turn.DQR, runnerUp: turn.DEF}
-	case out.text.contains(c.Outdoor.in(lang)) && out.text.contains(c.Fresh.in(lang)) && out.unknown > 0, out.text.contains(c.Fresh.in(lang)) && !ours:
+	case out.text.contains(c.Outdoor.En) && out.text.contains(c.Fresh.En) && out.unknown > 0, out.text.contains(c.Fresh.En) && !ours:
 		return verdict{family: turn.FRG, runnerUp: turn.DEF}
 	case slices.Contains(out.foreign, "sch") && request && !ours:
 		return verdict{family: turn.SCH, runnerUp: turn.DEF}
+	case own != "" && request:
+		return verdict{family: turn.ODL, category: own, runnerUp: turn.UNS}
 	case ours:
 		return verdict{family: turn.ODL, runnerUp: turn.DEF}
 	case uns != "":
@@ -80,9 +111,10 @@ func asksProduct(lang language, out parsed, topics words) bool {
 	return asked && out.text.contains(topics.in(lang))
 }
 
-func unsupported(out parsed) string {
-	for _, group := range out.foreign {
-		if category, ok := strings.CutPrefix(group, "uns/"); ok {
+// foreign is the first category of words that are not ours, of a group.
+func foreign(out parsed, group string) string {
+	for _, key := range out.foreign {
+		if category, ok := strings.CutPrefix(key, group); ok {
 			return category
 		}
 	}

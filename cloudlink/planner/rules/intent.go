@@ -51,6 +51,7 @@ const (
 	doubtEvent        = "waiting_for_earlier_work_not_supported"
 	doubtAct          = "act_not_supported"
 	doubtCannotAtRoom = "not_bound_to_a_room"
+	doubtMissing      = "capability_not_here" // a home robot may have it, this one has not
 )
 
 // grounding reads one clause against the catalog. Every item that carries content is used by something, or the clause is in doubt.

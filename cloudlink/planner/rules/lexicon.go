@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -11,7 +12,7 @@ import (
 // The words of the language stand in data files, the rules in code. Words of this robot come from the catalog (rooms, aliases)
 // and from the frames file, which says how words and arguments map to its operations.
 //
-//go:embed data/*.json
+//go:embed data/*.json data/*.txt
 var dataFiles embed.FS
 
 // words is a list per language.
@@ -170,4 +171,19 @@ func readData(name string, into any) {
 	if err != nil {
 		panic(fmt.Sprintf("internal error: cannot read %s: %v", name, err))
 	}
+}
+
+// readWords reads a list of words, by any space. Lines that begin with # say where they come from.
+func readWords(name string) []string {
+	data, err := dataFiles.ReadFile("data/" + name)
+	if err != nil {
+		panic(fmt.Sprintf("internal error: cannot read %s: %v", name, err))
+	}
+	var out []string
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "#") {
+			out = append(out, strings.Fields(line)...)
+		}
+	}
+	return out
 }

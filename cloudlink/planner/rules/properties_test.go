@@ -188,8 +188,8 @@ func TestNewOperationNeedsNoCode(t *testing.T) {
 		{"물통 얼마나 남았어?", "getWaterLevel()"},
 		{"무드등 3으로 맞춰 줘", "setMoodLight(level=3)"},
 		{"무드등 9로 맞춰 줘", "ODL ask level"},
-		{"비밀기능 켜 줘", "DEF"},
-		{"매너 모드 켜 줘", "DEF"},
+		{"비밀기능 켜 줘", "UNS"},
+		{"매너 모드 켜 줘", "UNS"},
 	} {
 		if got := short(plan(t, p, tc.said)); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.said, got, tc.want)

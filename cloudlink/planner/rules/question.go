@@ -15,6 +15,7 @@ var sentences = map[string][2]string{
 	string(turn.DEF):            {"네, 듣고 있어요. 더 말씀해 주세요.", "I am listening. Tell me more."},
 	string(turn.FRG):            {"바깥 정보는 지금 찾아볼 수 없어요. 집 안 공기 상태는 알려드릴 수 있어요.", "I cannot look up outside information here. I can tell you the air quality at home."},
 	string(turn.DQR):            {"제품 안내는 설명서에서 확인하실 수 있어요. 저는 이동, 공기 청정, 공기와 배터리 확인, 화면과 소리 설정을 할 수 있어요.", "Please see the manual for that. I can move, clean the air, report air and battery, and set screen and sound."},
+	string(turn.UNS):            {"그 일은 제가 할 수 없어요. 이동, 공기 청정, 공기와 배터리 확인은 할 수 있어요.", "I cannot do that. I can move, clean the air, and report air and battery."},
 	string(turn.STM):            {"이야기나 퀴즈는 아직 시작할 수 없어요.", "I cannot start stories or quizzes yet."},
 	string(turn.STTNull):        {"잘 못 들었어요. 다시 한 번 말씀해 주시겠어요?", "I did not catch that. Could you say it again?"},
 	doubtUnknownWord:            {"말씀하신 내용을 다 이해하지 못했어요. 어떤 일을 할지 다시 말씀해 주시겠어요?", "I did not understand all of it. What should I do?"},

@@ -222,9 +222,15 @@ func (p *reader) addForeign(planner catalogfile.Planner, c *cues) {
 	for _, group := range c.Unsupported {
 		add("uns/"+group.Category, group.in(p.lang))
 	}
+	for _, group := range c.Own {
+		add("own/"+group.Category, group.in(p.lang))
+	}
 	for _, category := range sortedKeys(planner.Unsupported) {
-		a := planner.Unsupported[category].Aliases
-		add("uns/"+category, words{a.Ko, a.En}.in(p.lang))
+		a, group := planner.Unsupported[category].Aliases, "uns/"
+		if c.isOwn(category) {
+			group = "own/"
+		}
+		add(group+category, words{a.Ko, a.En}.in(p.lang))
 	}
 	add("sch", c.Schedule.in(p.lang))
 }

@@ -12,12 +12,14 @@ import (
 
 // Planner plans by rules. It is built once and may be used by several goroutines at once.
 type Planner struct {
-	cat     *catalog.Catalog
-	words   catalogfile.Planner
-	cues    *cues
-	frames  map[string]*frame
-	topics  words // of product questions
-	readers map[language]*reader
+	cat    *catalog.Catalog
+	words  catalogfile.Planner
+	cues   *cues
+	frames map[string]*frame
+
+	families *families
+	topics   words // of product questions
+	readers  map[language]*reader
 }
 
 // New builds a planner for a catalog and what planner.json says. It reads nothing else; the words of the languages are built in.
@@ -39,6 +41,7 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 		}
 		p.readers[lang] = r
 	}
+	p.families = newFamilies(p.cues, said, p.frames, p.readers[korean].lex)
 	return p
 }
 
@@ -112,8 +115,14 @@ func (p *Planner) answer(lang language, out parsed, v verdict) turn.Decision {
 	}
 	switch v.family {
 	case turn.ODL:
-		p.ask(lang, out, &d)
+		if v.category == "" {
+			p.ask(lang, out, &d)
+			break
+		}
+		d.AmbiguityReason, d.UnsupportedCategory = doubtMissing, v.category
+		d.TTSResponse = p.refusal(lang, v.category)
 	case turn.UNS:
+		d.UnsupportedCategory = v.category
 		d.TTSResponse = p.refusal(lang, v.category)
 	case turn.SCH:
 		d.TTSResponse = say(lang, "no_schedules")
@@ -151,6 +160,9 @@ func (p *Planner) refusal(lang language, category string) string {
 		ko, en = u.Refusal.Ko, u.Refusal.En
 	} else if s, ok := p.cues.UnsupportedSay[category]; ok {
 		ko, en = s.Ko, s.En
+	}
+	if ko == "" {
+		return say(lang, string(turn.UNS))
 	}
 	if lang == english {
 		return en

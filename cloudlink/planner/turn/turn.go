@@ -66,8 +66,10 @@ type Decision struct {
 	NeedsSecondPass  bool     `json:"needs_second_pass,omitempty"`
 	AmbiguityReason  string   `json:"ambiguity_reason,omitempty"`
 	STTNullSubtype   string   `json:"stt_null_subtype,omitempty"`
-	AskFollowUp      bool     `json:"ask_follow_up,omitempty"`
-	TTSResponse      string   `json:"tts_response"`
+	// UnsupportedCategory names what was refused, as unsupported_request_categories of planner.json does. Empty: nothing was, or nobody knows a name.
+	UnsupportedCategory string `json:"unsupported_category,omitempty"`
+	AskFollowUp         bool   `json:"ask_follow_up,omitempty"`
+	TTSResponse         string `json:"tts_response"`
 	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
 	Control    *wire.Control `json:"control,omitempty"`
 	ModelCalls int64         `json:"model_calls"`

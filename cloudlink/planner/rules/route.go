@@ -1,0 +1,105 @@
+package rules
+
+import (
+	"slices"
+
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// evidence is what the rules of a route look at.
+type evidence struct {
+	reading
+	out      parsed
+	ours     bool   // the sentence names one of our things, or goes somewhere
+	uns, own string // the category of a thing that is not ours
+	schedule bool
+	weather  bool
+	info     bool
+	indoors  bool
+	outside  bool // another place, or another day
+	named    bool // it asks for the robot itself, and speaks of nobody else before
+}
+
+// rule gives its verdict where it holds. The rules stand in order, the first that holds decides: who is asked to do something by name
+// comes before who is asked about something, and both before talk.
+type rule struct {
+	name string
+	when func(e *evidence) bool
+	then verdict
+}
+
+var routes = []rule{
+	{"nothing said", func(e *evidence) bool { return len(e.tokens) == 0 || len(e.out.items) == 0 }, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}},
+	{"how a device is used", func(e *evidence) bool {
+		return e.has(topicHowTo) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (appliances[e.uns] || e.own != "" || e.has(topicOurs) || e.ours)
+	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
+	{"schedule", func(e *evidence) bool {
+		return e.schedule && (e.asks() || e.desire || len(e.tokens) <= 4 && !e.fragment)
+	}, verdict{family: turn.SCH, certain: true}},
+	{"story", func(e *evidence) bool { return e.has(topicStory) && (e.asks() || e.desire) }, verdict{family: turn.STM, certain: true}},
+	{"who the robot is", func(e *evidence) bool { return e.named && len(e.tokens) <= 6 }, verdict{family: turn.DQR, runnerUp: turn.DEF}},
+	{"a part of the product", func(e *evidence) bool {
+		return e.has(topicPart) && (e.asks() || e.desire) && (e.uns == "" || e.has(topicOurs))
+	}, verdict{family: turn.DQR, runnerUp: turn.ODL}},
+	{"public things that are also played", func(e *evidence) bool { return publicMedia[e.uns] && e.asksAbout() && !e.asksToDo() }, verdict{family: turn.FRG, runnerUp: turn.UNS}},
+	{"what this robot does not do", func(e *evidence) bool { return e.uns != "" && (e.asksToDo() || e.desire) && !(e.weather && e.inform) }, verdict{family: turn.UNS}},
+	{"weather out there", func(e *evidence) bool {
+		return e.weather && (e.asks() || len(e.tokens) <= 3 || e.desire) && !(e.ours && !e.outside)
+	}, verdict{family: turn.FRG, runnerUp: turn.DEF, certain: true}},
+	{"climate out there", func(e *evidence) bool {
+		return e.own == "indoor_climate_reading" && e.outside && !e.indoors && (e.asks() || len(e.tokens) <= 3)
+	}, verdict{family: turn.FRG, runnerUp: turn.ODL}},
+	{"what a home robot has and this one has not", func(e *evidence) bool { return e.own != "" && (e.asks() || e.desire) }, verdict{family: turn.ODL, runnerUp: turn.UNS, category: missing}},
+	{"outside information", func(e *evidence) bool { return e.info && (e.asks() || e.desire) && !e.ours }, verdict{family: turn.FRG, runnerUp: turn.DEF}},
+	{"state of what is not ours", func(e *evidence) bool { return e.uns != "" && e.asksAbout() }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
+	{"ours", func(e *evidence) bool { return e.ours }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
+	{"ours, asked about", func(e *evidence) bool { return e.has(topicOurs) && (e.question || e.give) && len(e.tokens) <= 6 }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
+	{"named and no more", func(e *evidence) bool { return e.uns != "" && e.out.unknown == 0 }, verdict{family: turn.UNS}},
+	{"a fact", func(e *evidence) bool {
+		return (e.question || e.curious) && e.wh && !e.why && !e.personal || e.give && e.inform && !e.personal
+	}, verdict{family: turn.FRG, runnerUp: turn.DEF}},
+	{"to be done, whatever it is", func(e *evidence) bool { return e.give && !e.comfort && !e.inform && len(e.tokens) > 1 }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
+	{"a fragment", func(e *evidence) bool { return e.fragment }, verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}},
+}
+
+// route finds the family of a Korean sentence.
+func (f *families) route(out parsed, ours bool) verdict {
+	e := &evidence{reading: f.read(out.text), out: out, ours: ours}
+	weak := f.acts.WithRequest
+	e.uns, e.own = e.category("uns", weak), e.category("own", nil)
+	e.schedule = e.has(topicSchedule) || e.has(topicEvent) && e.uns == ""
+	e.weather = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather && !slices.Contains(f.cues.WeatherShort, h.word) }) ||
+		e.asksAbout() && slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather })
+	e.info = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicInfo && (e.asksAbout() || !slices.Contains(weak, h.word)) })
+	e.indoors = e.has(topicIndoor)
+	if e.own == "" && e.indoors && e.has(topicFeel) {
+		e.own = "indoor_climate_reading"
+	}
+	e.named = slices.ContainsFunc(e.hits, func(h hit) bool {
+		return h.topic == topicIdentity && !slices.ContainsFunc(e.tokens[:h.at], func(k token) bool { return !f.begins(k, f.acts.Self) && !slices.Contains(f.acts.Interjections, k.text) })
+	})
+	e.outside = e.has(topicPlace) || e.has(topicOutdoor)
+	for _, r := range routes {
+		if r.when(e) {
+			return r.then.named(e)
+		}
+	}
+	return verdict{family: turn.DEF, runnerUp: turn.STTNull}
+}
+
+// missing stands for the category of what the robot has not; the sentence says which.
+const missing = "own"
+
+// appliances are the categories of things in the home.
+var appliances = map[string]bool{"other_appliance": true, "appliance_control": true}
+
+// named fills the category in.
+func (v verdict) named(e *evidence) verdict {
+	switch {
+	case v.family == turn.UNS:
+		v.category = e.uns
+	case v.category == missing:
+		v.category = e.own
+	}
+	return v
+}
