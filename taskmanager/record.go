@@ -18,6 +18,7 @@ const (
 	itemPlan    = "p"
 	itemStep    = "s:"
 	itemAttempt = "a:"
+	itemTrace   = "t"      // how its goal was kept; a plan without one has no such row
 	itemAside   = "q"      // why the workflow was set aside; its other rows stay as they were
 	itemDevice  = "device" // in the device-wide workflow ""
 	itemTomb    = "tomb:"
@@ -51,6 +52,8 @@ func rowsOf(wf *core.Workflow, items []string) []Record {
 			r.Body = encode(wf)
 		case item == itemPlan:
 			r.Body = encode(wf.Plan)
+		case item == itemTrace:
+			r.Body = encode(wf.Trace)
 		case strings.HasPrefix(item, itemStep):
 			i := wf.Plan.Lookup(core.StepID(item[len(itemStep):]))
 			if i < 0 {
@@ -76,6 +79,9 @@ func dirtyItems(wf *core.Workflow) []string {
 	}
 	if plan {
 		items = append(items, itemPlan)
+	}
+	if wf.TraceDiffers() {
+		items = append(items, itemTrace)
 	}
 	for _, i := range steps {
 		items = append(items, itemStep+string(wf.Steps[i].ID))
@@ -184,6 +190,11 @@ func decodeWorkflow(rows map[string][]byte) (_ *core.Workflow, err error) {
 		return nil, fmt.Errorf("cannot read plan: %w", err)
 	}
 	wf.Plan = plan
+	if body := rows[itemTrace]; body != nil {
+		if err := decMode.Unmarshal(body, &wf.Trace); err != nil {
+			return nil, fmt.Errorf("cannot read trace: %w", err)
+		}
+	}
 	for _, spec := range plan.Steps {
 		var st core.Step
 		if err := decMode.Unmarshal(rows[itemStep+string(spec.ID)], &st); err != nil {

@@ -77,6 +77,9 @@ func (r *Rows) Of(c core.Change, cur *core.State) []Record {
 // AllRows makes every record of a workflow, whether it differs or not.
 func AllRows(wf *core.Workflow) []Record {
 	items := []string{itemHead, itemPlan}
+	if len(wf.Trace) > 0 {
+		items = append(items, itemTrace)
+	}
 	for i := range wf.Steps {
 		items = append(items, itemStep+string(wf.Steps[i].ID))
 	}

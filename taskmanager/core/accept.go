@@ -90,7 +90,9 @@ func (w *work) takeIn(ev PlanSubmitted, ans *Answer) {
 		w.accept(ev)
 		return
 	}
-	ans.Reason, ans.Faults = w.revise(wf, ev.Plan, ev.Hash)
+	ans.Reason, ans.Faults = w.revise(wf, ev.Plan, ev.Hash, func() {
+		w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsUserChange), Basis: string(ev.Msg)})
+	})
 	ans.State, ans.Stopping = string(wf.State), held(wf)
 }
 
@@ -177,6 +179,7 @@ func (w *work) accept(ev PlanSubmitted) {
 		wf.Steps[i] = newStep(&p.Steps[i], w.now.Boot)
 	}
 	w.add(wf)
+	w.trace(wf, TraceEntry{Stage: StageGoal, What: "accepted"})
 	w.bindAll(wf)
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: p.Workflow, To: string(WfQueued)})
 	w.progress(wf)
@@ -366,6 +369,7 @@ func (w *work) cancelOne(id WorkflowID, step StepID, ans *Answer) {
 	case wf.Steps[i].State.Terminal():
 		ans.Reason, ans.State = ReasonAlreadyTerminal, string(wf.Steps[i].State)
 	default:
+		w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsUserCancel), Step: step, Reason: ReasonUserCancelled})
 		w.cancelStep(wf, i, ReasonUserCancelled)
 		ans.Accepted, ans.State, ans.Stopping = true, string(wf.Steps[i].State), held(wf)
 	}

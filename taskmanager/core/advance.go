@@ -278,6 +278,7 @@ func (w *work) block(wf *Workflow, i int, reason Reason, detail string) {
 	st := &wf.Steps[i]
 	if st.State != Blocked {
 		w.move(wf, i, Blocked, reason)
+		w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsBlocked), Step: st.ID, Reason: reason, Seen: detail})
 		st.Due = w.now.Boot + Instant(wf.Plan.Steps[i].HoldMS)
 	}
 	w.note(wf, i, reason, detail)

@@ -106,16 +106,24 @@ func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
 		return
 	}
 	w.closeEscalation(wf, i, EscDecided, ReasonNone, ev.Action)
+	w.trace(wf, ev.traced(wf.Steps[i].ID))
 	switch ev.Action {
 	case ActRetry:
 		w.retryAsked(wf, i)
 	case ActReturn:
 		w.takeFate(wf, i, "")
 		w.abortRest(wf)
-		w.runStanding(catalog.StandingReturn, "decided when "+string(wf.Plan.Workflow)+" had failed")
+		if w.runStanding(catalog.StandingReturn, "decided when "+string(wf.Plan.Workflow)+" had failed") {
+			w.trace(wf, TraceEntry{Stage: StageAct, What: string(ActReturn)})
+		}
 	default:
 		w.takeFate(wf, i, "")
 	}
+}
+
+// traced is the entry of an answer that is taken.
+func (ev *DecisionReceived) traced(step StepID) TraceEntry {
+	return TraceEntry{Stage: StageDecide, What: string(ev.Action), Step: step, Basis: string(ev.Escalation), Usage: ev.Usage}
 }
 
 // replan hands the new revision to its door, which closes the questions of the workflow. Its faults refuse the decision and leave the
@@ -130,7 +138,12 @@ func (w *work) replan(ev DecisionReceived, wf *Workflow, ans *Answer) {
 	}
 	next := *ev.Plan
 	next.Local = wf.Plan.Local
-	reason, faults := w.revise(wf, &next, ev.Hash)
+	reason, faults := w.revise(wf, &next, ev.Hash, func() {
+		wf.Escalations = slices.Clone(wf.Escalations)
+		e := wf.escalation(ev.Escalation)
+		e.State, e.Why, e.Action = EscDecided, ReasonNone, ev.Action
+		w.trace(wf, ev.traced(e.Step))
+	})
 	for _, f := range faults {
 		f.Path = "plan." + f.Path
 		ans.Faults = append(ans.Faults, f)
@@ -138,9 +151,6 @@ func (w *work) replan(ev DecisionReceived, wf *Workflow, ans *Answer) {
 	if ans.Reason = reason; reason != ReasonNone {
 		return
 	}
-	wf.Escalations = slices.Clone(wf.Escalations)
-	e := wf.escalation(ev.Escalation)
-	e.State, e.Why, e.Action = EscDecided, ReasonNone, ev.Action
 	ans.State, ans.Stopping = string(wf.State), held(wf)
 }
 

@@ -43,6 +43,7 @@ func (w *work) newAttempt(wf *Workflow, i int) *Attempt {
 	for e := range st.Effects {
 		st.Effects[e] = Effect{ID: st.Effects[e].ID, State: EffectOpen}
 	}
+	w.trace(wf, TraceEntry{Stage: StageAct, What: "dispatch", Step: st.ID, Basis: string(task)})
 	return &wf.Attempts[len(wf.Attempts)-1]
 }
 

@@ -12,7 +12,7 @@ import (
 // TestDocs holds the tables in the documentation against those in the code.
 func TestDocs(t *testing.T) {
 	tables(t, "../../docs/taskmanager.md", map[string]string{"moves": movesTable(), "cells": cellsTable(), "workflow": workflowTable(), "reasons": reasonsTable(), "movers": moversTable()})
-	tables(t, "../../docs/experience.md", map[string]string{"goals": goalsTable(), "rulings": rulingsTable(), "gate": gateTable()})
+	tables(t, "../../docs/experience.md", map[string]string{"goals": goalsTable(), "rulings": rulingsTable(), "gate": gateTable(), "trace": traceTable()})
 }
 
 func tables(t *testing.T, docFile string, made map[string]string) {
@@ -93,6 +93,15 @@ func gateTable() string {
 	yes := map[bool]string{true: "yes"}
 	for _, c := range core.Gate {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Refused, c.Text, yes[!c.GoalOnly], yes[c.Falls])
+	}
+	return b.String()
+}
+
+func traceTable() string {
+	var b strings.Builder
+	b.WriteString("| stage | says | when |\n| --- | --- | --- |\n")
+	for _, w := range core.TraceWords {
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", w.Stage, w.What, w.Text)
 	}
 	return b.String()
 }

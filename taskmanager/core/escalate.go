@@ -120,6 +120,7 @@ func (w *work) escalate(wf *Workflow, i int, to StepState, reason Reason, about 
 	wf.Escalations = append(slices.Clone(wf.Escalations), e)
 	w.send(Message{Type: MsgEscalation, Workflow: wf.Plan.Workflow, Step: st.ID, Task: st.Task, Escalation: w.question(wf, i, &e)})
 	wf.dirty, w.touched, w.ch.Must = true, true, true
+	w.trace(wf, TraceEntry{Stage: StageAct, What: "escalate", Step: st.ID, Reason: reason, Basis: string(e.ID)})
 }
 
 // newEscalation makes an id from the counter of the tasks: it is never used again either.
@@ -257,7 +258,10 @@ func (w *work) unsend(wf *Workflow, seq int64) {
 
 // unanswered: nobody has decided by the deadline. The default is taken.
 func (w *work) unanswered(wf *Workflow, i int) {
+	asked := wf.Steps[i].Fate.Asked
 	w.closeEscalation(wf, i, EscDefaulted, ReasonNone, ActCancel)
+	w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsMissed), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
+	w.trace(wf, TraceEntry{Stage: StageDecide, What: string(ActCancel), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
 	w.takeFate(wf, i, fmt.Sprintf("no decision came within %d s", decisionMS/1000))
 	w.fallBack(wf, ReasonNoDecision)
 }

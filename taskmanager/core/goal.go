@@ -178,6 +178,9 @@ func (w *work) goalMoves(wf *Workflow) {
 		}
 		w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Goal: wf.Plan.Goal.ID, From: string(wf.Goal), To: string(now), Reason: wf.Cancel})
 		wf.Goal, wf.dirty = now, true
+		if now.Terminal() {
+			w.trace(wf, TraceEntry{Stage: StageGoal, What: string(now), Reason: wf.Cancel})
+		}
 	}
 }
 
@@ -241,7 +244,11 @@ func (wf *Workflow) retriesLeft() bool {
 	if !wf.supervised() || wf.Plan.Goal.Budget == nil {
 		return true
 	}
-	used := int64(0)
+	return wf.retries() < wf.Plan.Goal.Budget.Retries
+}
+
+// retries are those of all steps so far: declared ones, and those that were decided.
+func (wf *Workflow) retries() (used int64) {
 	for _, e := range wf.Escalations {
 		if e.State == EscDecided && e.Action == ActRetry {
 			used++
@@ -250,7 +257,7 @@ func (wf *Workflow) retriesLeft() bool {
 	for i := range wf.Steps {
 		used += wf.Steps[i].Tries
 	}
-	return used < wf.Plan.Goal.Budget.Retries
+	return used
 }
 
 // EffectiveDeadlineMS is the shorter of the plan's deadline and its goal's; 0: none.

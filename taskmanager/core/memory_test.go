@@ -17,7 +17,7 @@ var unrecorded = map[reflect.Type]map[string]string{
 		"order": "derived", "active": "derived", "closed": "history", "anchors": "derived",
 	},
 	reflect.TypeFor[core.Workflow](): {"wake": "derived", "wall": "derived", "wants": "derived", "held": "derived", "anchors": "derived", "keeps": "derived", "dirty": "reduction", "isNew": "reduction", "newer": "reduction",
-		"Plan": "record", "Steps": "record", "Attempts": "record"},
+		"Plan": "record", "Steps": "record", "Attempts": "record", "Trace": "record", "traced": "reduction"},
 	reflect.TypeFor[core.Step]():    {"recheck": "memory", "dirty": "reduction"},
 	reflect.TypeFor[core.Attempt](): {"next": "memory", "pauseNext": "memory", "dirty": "reduction"},
 }

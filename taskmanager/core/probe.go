@@ -45,6 +45,7 @@ func (w *work) unknown(wf *Workflow, i int, a *Attempt, reason Reason) {
 		w.thaw(st)
 		runDue := st.RunDue
 		w.move(wf, i, OutcomeUnknown, reason)
+		w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsTimeout), Step: st.ID, Reason: reason, Basis: string(a.Task)})
 		if runDue == 0 {
 			from := w.now.Boot
 			if st.TriedSince != 0 {

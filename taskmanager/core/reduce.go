@@ -247,6 +247,7 @@ func (w *work) setEffect(wf *Workflow, i, e int, to EffectState) {
 	w.ch.Moves = append(w.ch.Moves, Move{Seq: w.seq, Workflow: wf.Plan.Workflow, Step: st.ID, Effect: st.Effects[e].name(), From: string(st.Effects[e].State), To: string(to), Task: st.Task})
 	st.Effects[e].State = to
 	st.dirty, w.touched = true, true
+	w.traceClosure(wf, i, e)
 }
 
 // attempt finds an attempt for writing, with its workflow; nil where the task is not known here.

@@ -25,6 +25,7 @@ func (w *work) retry(wf *Workflow, i int, reason Reason) {
 	st.Accepted, st.Released = 0, 0 // what this try had released waits for the next
 	st.Due = w.now.Boot + max(1, Instant(wf.Plan.Steps[i].Retry.BackoffMS))
 	w.ch.Must = true
+	w.trace(wf, TraceEntry{Stage: StageAct, What: "retry", Step: st.ID, Reason: reason})
 }
 
 // whyRetry says which try failed and why another is to come.

@@ -24,8 +24,8 @@ func (st *Step) superseded() bool {
 }
 
 // revise takes a higher revision of the plan of an open workflow, or refuses it whole and changes nothing. wf is a copy that may be
-// written. A refusal names every fault; one without faults is about the whole revision. Source: docs/contract.md, revisions.
-func (w *work) revise(wf *Workflow, p *Plan, hash string) (Reason, []Fault) {
+// written; taken is called once it is taken and the questions that it goes over are closed. A refusal names every fault; one without faults is about the whole revision. Source: docs/contract.md, revisions.
+func (w *work) revise(wf *Workflow, p *Plan, hash string, taken func()) (Reason, []Fault) {
 	switch why := w.closed(wf); {
 	case why != ReasonNone:
 		return why, nil
@@ -44,7 +44,10 @@ func (w *work) revise(wf *Workflow, p *Plan, hash string) (Reason, []Fault) {
 		next.Goal, p = &own, &next
 	}
 	w.closeEscalations(wf, ReasonSuperseded)
+	before := wf.Plan
 	w.merge(wf, p)
+	taken()
+	w.trace(wf, TraceEntry{Stage: StageAct, What: "revise", Diff: diffOf(before, wf.Plan, p.CancelSteps)})
 	w.bindAll(wf)
 	wf.Hash, wf.newer, wf.dirty = hash, true, true
 	if wf.Deadline = 0; p.EffectiveDeadlineMS() > 0 {

@@ -80,6 +80,8 @@ type Workflow struct {
 	Goal        GoalStatus   `json:"goal,omitempty"`        // of the experience, as it was last told
 	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
 
+	Trace []TraceEntry `json:"-"` // how its goal was kept, oldest first, at most maxTrace; a row of its own; replaced, never written in place
+
 	wake    Instant // the earliest moment at which time moves something here; 0: none
 	wall    int64   // the earliest moment of the wall clock that a step waits for, Unix ms; 0: none
 	anchors bool    // a step waits for a run of other work
@@ -89,6 +91,7 @@ type Workflow struct {
 	dirty   bool    // the head row differs from the stored one
 	isNew   bool
 	newer   bool // a revision was taken in: the plan's row differs too
+	traced  bool // the trace's row differs
 }
 
 // Step is the changing part of a step; it has the same index as its spec.
@@ -303,7 +306,7 @@ func (s *State) put(wf *Workflow) {
 			s.active[a.Task] = id
 		}
 	}
-	wf.dirty, wf.isNew, wf.newer = false, false, false
+	wf.dirty, wf.isNew, wf.newer, wf.traced = false, false, false, false
 	wf.wake, wf.wall, wf.wants, wf.keeps = wf.nextWake(), wf.nextWall(), wf.hasWants(), wf.hasKeeps()
 	if wf.anchors = wf.waitsForAnchor(); wf.anchors {
 		s.anchors++

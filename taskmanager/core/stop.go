@@ -30,6 +30,9 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 	a.State, a.dirty, w.touched = Stopping, true, true
 	a.StopCalls++
 	a.StopAt, a.StopSeq = w.now.Boot, w.seq
+	if a.StopCalls == 1 {
+		w.trace(wf, TraceEntry{Stage: StageAct, What: "stop", Step: wf.Steps[a.Step].ID, Reason: wf.Steps[a.Step].Wish, Basis: string(a.Task)})
+	}
 	a.next = w.now.Boot + Instant(w.stopMS(spec))
 	if spec.Op.Cancel {
 		w.ch.Now = append(w.ch.Now, Stop{Task: a.Task, Service: a.Service, Method: spec.Method})
@@ -234,6 +237,7 @@ func (w *work) cancelWorkflow(id WorkflowID, reason Reason) {
 		return
 	}
 	wf.Cancel, wf.dirty, w.touched = reason, true, true
+	w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsUserCancel), Reason: reason})
 	for i := range wf.Steps {
 		w.cancelStep(wf, i, reason)
 	}

@@ -279,6 +279,7 @@ func (w *work) supervise(q *gateQuery) Supervision {
 			return s
 		}
 	}
+	w.traceRuling(q.wf, s)
 	w.decided(s)
 	return s
 }

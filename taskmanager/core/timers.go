@@ -151,6 +151,7 @@ func (w *work) expire(wf *Workflow, reason Reason) {
 		return
 	}
 	wf.Cancel, wf.dirty = reason, true
+	w.traceEnd(wf, reason)
 	for i := range wf.Steps {
 		w.cancelStep(wf, i, reason)
 	}
