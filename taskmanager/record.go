@@ -23,6 +23,7 @@ const (
 	itemDevice  = "device" // in the device-wide workflow ""
 	itemTomb    = "tomb:"
 	itemTpl     = "tpl:" // a template, by its workflow id
+	itemMouth   = "mouth"
 )
 
 var (
@@ -95,6 +96,7 @@ func dirtyItems(wf *core.Workflow) []string {
 // Decoded is what the records of a store say.
 type Decoded struct {
 	Device    core.Device
+	Mouth     core.Mouth
 	Workflows []*core.Workflow
 	Templates []*core.Template
 	Tombs     map[core.WorkflowID]core.Reason
@@ -162,6 +164,11 @@ func (d *Decoded) device(rows map[string][]byte) {
 		case item == itemDevice:
 			if err := decMode.Unmarshal(body, &d.Device); err != nil {
 				d.aside(itemDevice, err.Error())
+			}
+		case item == itemMouth:
+			if err := decMode.Unmarshal(body, &d.Mouth); err != nil {
+				d.Mouth = core.Mouth{} // what was to be said is lost, and nothing else hangs on it
+				d.aside(itemMouth, err.Error())
 			}
 		case strings.HasPrefix(item, itemTpl):
 			t := &core.Template{}

@@ -13,11 +13,15 @@ import (
 // in a power cut. The zero value is ready for use.
 type Rows struct {
 	items map[core.WorkflowID]map[string]bool
+	mouth bool
 }
 
 // Add takes in a change that is not committed now, and says whether it made any row differ. Call it before [core.State.With], which
 // takes the differences for stored.
 func (r *Rows) Add(c core.Change) (differs bool) {
+	if c.Mouth() != nil {
+		r.mouth, differs = true, true
+	}
 	for _, wf := range c.Workflows {
 		id := wf.Plan.Workflow
 		for _, item := range dirtyItems(wf) {
@@ -34,7 +38,7 @@ func (r *Rows) Add(c core.Change) (differs bool) {
 }
 
 // Clear forgets what was added: it is on disk now.
-func (r *Rows) Clear() { r.items = nil }
+func (r *Rows) Clear() { *r = Rows{} }
 
 // Of makes the records of one commit: those that the change made differ, those that waited for company, the device's row and new
 // tombstones. cur is the state before the change. It clears nothing: the disk may refuse.
@@ -58,6 +62,12 @@ func (r *Rows) Of(c core.Change, cur *core.State) []Record {
 		}
 	}
 	out = append(out, Record{Item: itemDevice, Body: encode(c.DeviceRow())})
+	switch m := c.Mouth(); {
+	case m != nil:
+		out = append(out, Record{Item: itemMouth, Body: encode(m)})
+	case r.mouth:
+		out = append(out, Record{Item: itemMouth, Body: encode(cur.Mouth)})
+	}
 	for _, id := range c.Tombs {
 		out = append(out, Record{Item: itemTomb + string(id), Body: []byte(c.TombReason(id))})
 	}
@@ -96,6 +106,10 @@ func (d Decoded) State(cat *catalog.Catalog, epoch string, outSeq int64) (s *cor
 	d.Device.OutSeq = max(d.Device.OutSeq, outSeq)
 	s = core.NewState(cat, d.Device)
 	maps.Copy(s.Tombs, d.Tombs)
+	s.Mouth = d.Mouth
+	for _, u := range d.Mouth.Queue {
+		seq = max(seq, u.Seq)
+	}
 	for _, t := range d.Templates {
 		s.AdoptTemplate(t)
 	}

@@ -86,6 +86,13 @@ var broken = []struct {
 	{"skill of no effect", []change{{"skills.json", "skills rest_guidance effects 0", "rested"}}, "skills.rest_guidance.effects", "does not exist"},
 	{"resource of an event", []change{{"events.json", "events movement.arrived resource", "wheels"}}, "events[\"movement.arrived\"].resource", "does not exist"},
 	{"stop of a resource", []change{{"resources.json", "resources speaker stop", "hush"}}, "resources.speaker.stop", "does not exist"},
+	{"voice of no operation", []change{{opsFile, "voice say", "speak"}}, "voice.say", "\"speak\" does not exist"},
+	{"voice that takes no text", []change{{opsFile, "voice say", "stopCleaning"}}, "voice.say", "takes no text"},
+	{"voice that cannot be silenced", []change{ops("setLlmTts cancel", gone)}, "voice.say", "cannot be cancelled"},
+	{"voice that needs more than a text", []change{ops("setLlmTts params last required", true)}, "voice.say", "requires last"},
+	{"voice that drives", []change{{opsFile, "voice show", "setMoving"}}, "voice.show", "moves the body"},
+	{"hush that silences nothing", []change{{opsFile, "voice hush", "stopCleaning"}}, "voice.hush", "does not stop what the voice uses"},
+	{"screen that waits", []change{{opsFile, "voice show", "setLlmTts"}}, "voice.show", "uses a resource"},
 	{"a stop that stops something else", []change{{"resources.json", "resources speaker stop", "stopCleaning"}}, "resources.speaker.stop", "does not stop speaker"},
 
 	// types of references

@@ -87,6 +87,7 @@ func (s *set) decode() {
 	c.Skills = section(s, "skills", named[catalog.SkillID, catalog.Skill])
 	c.Tokens = section(s, "tokens", named[string, catalog.Method])
 	c.Guards = section(s, "guards", named[string, catalog.Guard])
+	c.Voice = section(s, "voice", named[string, catalog.Method])
 	c.Services = section(s, "services", named[string, catalog.DBusService])
 	c.Standing = section(s, "standing", named[string, []catalog.StandingStep])
 	rooms := section(s, "rooms", func(name string, r room) (string, catalog.Room) {

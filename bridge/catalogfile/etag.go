@@ -28,8 +28,8 @@ func (s *set) etag() string {
 			continue
 		}
 		for _, section := range f.sections {
-			if section == "services" && len(s.sections[section]) == 0 {
-				continue // a robot without such services keeps the etag that it had before they could be mapped
+			if (section == "services" || section == "voice") && len(s.sections[section]) == 0 {
+				continue // a robot without these keeps the etag that it had before there were any
 			}
 			entries[section] = map[string]any{}
 			for name, n := range s.sections[section] {

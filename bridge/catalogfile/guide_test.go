@@ -40,7 +40,7 @@ func TestGuide(t *testing.T) {
 		}
 	}
 	c, _ := mustLoad(t, edited(t, changes...))
-	if len(c.Operations) != 23 || len(c.Effects) != 17 || len(c.Standing["return"]) != 3 {
+	if len(c.Operations) != 24 || len(c.Effects) != 17 || len(c.Standing["return"]) != 3 {
 		t.Fatalf("%d operations, %d effects: the guide's blocks were not all used", len(c.Operations), len(c.Effects))
 	}
 	scan, faults := c.Resolve("startPatrol", map[string]any{"room": "거실", "mode": "scan", "rounds": 2.0})

@@ -20,7 +20,7 @@ type file struct {
 const plannerFile = "planner.json"
 
 var files = []file{
-	{"operations.json", []string{"operations", "standing", "guards", "services"}, "taskMethod"},
+	{"operations.json", []string{"operations", "standing", "guards", "voice", "services"}, "taskMethod"},
 	{"effects.json", []string{"effects"}, ""},
 	{"context.json", []string{"context"}, ""},
 	{"events.json", []string{"events"}, ""},

@@ -280,7 +280,7 @@ func TestLenientDisablesWhatDepends(t *testing.T) {
 	if op || effect || token || standing || reason || guard {
 		t.Errorf("left: operation %v, effect %v, token %v, standing plan %v, reason %v, guard %v", op, effect, token, standing, reason, guard)
 	}
-	if len(c.Operations) != 20 || len(c.Effects) != 14 || len(c.Tokens) != 11 || len(c.Standing) != 1 || len(warnings) != 6 {
+	if len(c.Operations) != 21 || len(c.Effects) != 14 || len(c.Tokens) != 11 || len(c.Standing) != 1 || len(warnings) != 6 {
 		t.Errorf("more than that was disabled: %v", warnings)
 	}
 	whole, _ := mustLoad(t, defaults.Files)

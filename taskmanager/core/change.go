@@ -26,6 +26,7 @@ type Change struct {
 	gone      []ServiceID
 	tombs     map[WorkflowID]Reason
 	templates map[WorkflowID]*Template // new versions; nil: gone
+	mouth     *Mouth                   // nil: as it was
 	used      map[catalog.ResourceID]Sample
 	foreign   map[catalog.ResourceID]Sample
 	gave      map[catalog.EventName]Sample
@@ -41,6 +42,9 @@ func (c Change) TombReason(id WorkflowID) Reason { return c.tombs[id] }
 
 // Templates are the new versions of templates, by id; nil: it is gone.
 func (c Change) Templates() map[WorkflowID]*Template { return c.templates }
+
+// Mouth is the mouth after the change; nil: it is as it was.
+func (c Change) Mouth() *Mouth { return c.mouth }
 
 // Move is one change of a step, a workflow or an effect, for those who watch. One without a workflow is a change of the device's mode.
 type Move struct {

@@ -82,6 +82,7 @@ func (w *work) observed(ev Observed) {
 	}
 	w.observedKept(ev)
 	w.overheard(ev)
+	w.speechObserved(ev)
 }
 
 // weigh holds one event against one attempt: proof, opposite, or release of its dependants.

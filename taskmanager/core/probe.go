@@ -101,6 +101,9 @@ func (w *work) ask(a *Attempt) {
 
 // taskStatus takes the answer to a Query, or what the service of a task says of it unasked.
 func (w *work) taskStatus(ev TaskStatus) {
+	if w.speechStatus(ev) {
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || !a.holds() || ev.Source != "" && ev.Source != string(a.Service) {
 		return

@@ -32,6 +32,7 @@ func Reduce(cur *State, now Now, events []Event) Change {
 	}
 	w.until(now, now.Boot)
 	w.advance()
+	w.speak()
 	return w.finish()
 }
 
@@ -143,7 +144,7 @@ func (w *work) take(ev Event) {
 	case TaskAnswered:
 		w.taskAnswered(ev)
 	case TaskProgress:
-		w.touched = w.peekAttempt(ev.Task) != nil
+		w.touched = w.peekAttempt(ev.Task) != nil || w.uttered(ev.Task) >= 0
 	case TaskEnded:
 		w.taskEnded(ev)
 	case TaskStatus:

@@ -26,6 +26,7 @@ func (w *work) started(ev Started) {
 		w.rebaseTemplates(shift)
 		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
 	}
+	w.speechStart(shift)
 	for _, id := range w.everyone() {
 		wf := w.wf(id)
 		if shift != 0 {

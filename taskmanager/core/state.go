@@ -18,6 +18,7 @@ type State struct {
 	Services  map[ServiceID]Service
 	Templates map[WorkflowID]*Template // plans with a schedule; a *Template is immutable
 	Tombs     map[WorkflowID]Reason    // cancelled, whether they ever were here or not
+	Mouth     Mouth                    // what is said and shown on behalf of the agent; its queue is never written in place
 	Hold      bool                     // load and show: nothing is dispatched, and nothing counts as not answered
 
 	cat     *catalog.Catalog
@@ -268,6 +269,9 @@ func (s *State) With(c Change) *State {
 			s.AdoptTemplate(t)
 		}
 	}
+	if c.mouth != nil {
+		s.Mouth = *c.mouth
+	}
 	maps.Copy(s.used, c.used)
 	maps.Copy(s.foreign, c.foreign)
 	if len(c.gave) > 0 {
@@ -393,6 +397,9 @@ func (wf *Workflow) nextWake() Instant {
 // NextWake is the moment of the next Tick; 0: none is needed.
 func (s *State) NextWake() Instant {
 	t := nextRelease(s.Device.Holds)
+	if at := s.Mouth.wake(); at != 0 {
+		t = earlier(t, at)
+	}
 	for _, wf := range s.Workflows {
 		if wf.wake != 0 && (t == 0 || wf.wake < t) {
 			t = wf.wake

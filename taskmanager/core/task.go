@@ -6,7 +6,7 @@ import (
 
 // taskAnswered takes the executor's answer to a dispatch. A late answer still counts; a second one does not.
 func (w *work) taskAnswered(ev TaskAnswered) {
-	if w.stoppedOnce(ev) {
+	if w.stoppedOnce(ev) || w.speechAnswered(ev) {
 		return
 	}
 	wf, a := w.attempt(ev.Task)
@@ -144,6 +144,9 @@ func (w *work) end(wf *Workflow, a *Attempt, how Outcome, reason Reason) {
 // taskEnded takes the executor's result. The first one stands; it is a claim, and only where an operation has no effect is the
 // claim all the proof there is. Another service than the one that has the task cannot end it.
 func (w *work) taskEnded(ev TaskEnded) {
+	if w.speechEnded(ev) {
+		return
+	}
 	wf, a := w.attempt(ev.Task)
 	if a == nil || a.Cloud || a.State == Ended || ev.Source != "" && ev.Source != string(a.Service) {
 		return
@@ -271,6 +274,7 @@ func (w *work) executorUp(ev ExecutorUp) {
 	w.ch.services[ev.Service] = Service{Instance: ev.Instance, Methods: ev.Methods, Since: w.now.Boot}
 	w.touched, w.freed = true, true
 	w.stopBodyOnce(ev)
+	w.speechUp(ev.Service)
 	for _, r := range w.listening() {
 		wf := w.wf(r.wf)
 		a := &wf.Attempts[r.at]
@@ -297,6 +301,7 @@ func (w *work) executorDown(ev ExecutorDown) {
 	delete(w.ch.services, ev.Service)
 	w.ch.gone = append(w.ch.gone, ev.Service)
 	w.touched = true
+	w.speechDown(ev.Service)
 	for _, r := range w.listening() {
 		if a := &w.peek(r.wf).Attempts[r.at]; a.Service == ev.Service && (a.State == Calling || a.State == Live) {
 			wf := w.wf(r.wf)

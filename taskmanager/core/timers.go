@@ -5,6 +5,7 @@ import "slices"
 // due lets pass what time alone moves: delays, timeouts, deadlines, repeated stops, new looks at the context.
 func (w *work) due() {
 	w.holdsDue()
+	w.speechDue()
 	var ids []WorkflowID
 	for id, wf := range w.cur.Workflows {
 		if wf.wake != 0 && wf.wake <= w.now.Boot || w.reached(wf.wall) {

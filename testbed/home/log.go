@@ -29,6 +29,7 @@ const (
 	KindResult        Kind = "result"
 	KindEvent         Kind = "event"
 	KindSpoken        Kind = "spoken"
+	KindShown         Kind = "shown"   // words that the screen shows from now on; "": none
 	KindSetting       Kind = "setting" // a setting that took hold
 	KindStop          Kind = "stop"    // a stop operation reached the body
 	KindCancel        Kind = "cancel"

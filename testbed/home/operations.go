@@ -50,6 +50,7 @@ func init() {
 		"setNightMode":       undone(with(quick, startNight), undoNight),
 		"setMannerMode":      undone(with(quick, startManner), undoManner),
 		"setLlmTts":          {start: startSpeech, cancel: cancelSpeech, end: endSpeechOf},
+		"showText":           with(quick, startShowText),
 		"stopTts":            with(quick, startStopSpeech),
 	}
 	for _, method := range []string{"setAirCleanerOperation", "setStatusClean", "setDeviceStatus", "setConfig", "getConfig"} {

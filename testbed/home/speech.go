@@ -40,6 +40,19 @@ func startSpeech(h *Home, t *task) string {
 	return ""
 }
 
+// startShowText puts words on the screen in place of those that are there; an empty text takes them away.
+func startShowText(h *Home, t *task) string {
+	words, given := t.params["text"].(string)
+	if !given {
+		return ReasonBadParams
+	}
+	h.later(t, h.opt.SettingTime, func() {
+		h.write(Entry{Kind: KindShown, TaskID: t.id, Method: t.method, Text: words})
+		h.finish(t, Done, "", nil)
+	})
+	return ""
+}
+
 // utterance is what the caller said about its words, repeated with each event about them.
 func utterance(t *task) map[string]any {
 	data := map[string]any{}

@@ -40,7 +40,7 @@ var parts = []part{
 var (
 	speech = part{id: "speech", methods: []string{"ampStop", "setLlmTts", "stopTts"}, keys: []string{"voice.state"},
 		sources: []string{"speech_service", "voice_service"}}
-	panelMethods = []string{"getConfig", "setConfig", "setDeviceStatus", "setMannerMode", "setNightMode", "setScreen", "setVolume"}
+	panelMethods = []string{"getConfig", "setConfig", "setDeviceStatus", "setMannerMode", "setNightMode", "setScreen", "setVolume", "showText"}
 	panelKeys    = []string{"display.brightness", "mode.manner", "mode.night", "sound.muted", "sound.volume"}
 )
 

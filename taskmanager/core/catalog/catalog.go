@@ -36,6 +36,7 @@ type Catalog struct {
 	Rooms      []Room
 	Standing   map[string][]StandingStep // standing plans "stop" and "return"
 	Guards     map[string]Guard          // what the agent watches by itself: "battery"
+	Voice      map[string]Method         // how the agent speaks and shows words by itself: "say", "hush", "show"; empty: the robot has no voice
 	Services   map[string]DBusService    // services on the bus that keep their own interface, by executor name
 }
 

@@ -25,6 +25,7 @@ const (
 	InSkills     Section = "skills"
 	InStanding   Section = "standing"
 	InGuards     Section = "guards"
+	InVoice      Section = "voice"
 	InServices   Section = "services"
 )
 
@@ -63,6 +64,7 @@ func (c *Catalog) Check() []Fault {
 	each(k, InSkills, c.Skills, k.skill)
 	each(k, InStanding, c.Standing, k.standing)
 	each(k, InGuards, c.Guards, k.guard)
+	each(k, InVoice, c.Voice, k.voice)
 	each(k, InServices, c.Services, k.service)
 	return k.faults
 }
