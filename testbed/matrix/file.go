@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -28,10 +29,20 @@ func (r *Row) head(p *Provider, c Column) string {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	fmt.Fprintf(&b, "  %s %s\n", p.door(), r.plan(cell))
-	for _, line := range cell.After {
+	for _, line := range append(slices.Clone(cell.After), r.looks(p, c)...) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
+}
+
+// looks show that an effect expires when the catalog says so: a second before, its evidence is still waited for, a second after, the work is
+// over.
+func (r *Row) looks(p *Provider, c Column) []string {
+	if c != Expired {
+		return nil
+	}
+	before := r.Cells[c].LastsMS + p.Op.EvidenceMS - 1000
+	return []string{fmt.Sprintf("after %s +%dms look", r.Method, before), "+2s look"}
 }
 
 func (r *Row) title(c Column) string {

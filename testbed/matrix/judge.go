@@ -58,6 +58,16 @@ func (r *Row) judge(cat *catalog.Catalog, p *Provider, c Column, lines []scenari
 		bad("effect is %q, want %s %s", effect, r.proof(), want.effect)
 		return faults
 	}
+	var looked []string
+	if c == Expired && r.Effect != "" {
+		looked = []string{"w1 goal active"}
+	}
+	if c == Expired {
+		looked = append(looked, "w1.s verifying")
+	}
+	if got := texts(lines, "looked"); !slices.Equal(got, looked) {
+		bad("a second before and after its time it was %q, want %q", got, looked)
+	}
 	if c == Observed {
 		faults = append(faults, p.misproved(cat, effect[0])...)
 	}

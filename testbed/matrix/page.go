@@ -61,7 +61,8 @@ page with both, and plays every scenario.
 An effect ends in one of four ways. **Observed**: what the catalog calls its evidence was seen. **Contradicted**: its opposite was seen. **Expired**: the task is over, and no
 evidence came in time. **Cancelled**: a person gave it up; then the goal calls it ` + "`waived`" + `. An executor's own "done" is none of them. Each cell has one scenario: a plan of one step, with a goal
 whose effect is that of the step. All that happens is listed there, and the witness is the robot's own log. An operation without an effect has ` + "`done_evidence`" + `; no goal can name
-that, so those cells have none.
+that, so those cells have none. That an effect expires when it is said to is looked at a second before and a second after. Where a goal has a budget and nobody decides, it is ` + "`safely_ended`" + `
+instead of ` + "`failed`" + `: [goal-ends](../testbed/scenarios/goal-ends.scn).
 
 Whatever the cell: evidence counts only from a source class that the effect accepts, and after the task was sent off; it has to be the task's own (its id), or, of a source that names no task, fall into the
 window in which nothing but the task used its resource.

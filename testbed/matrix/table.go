@@ -36,6 +36,7 @@ type Cell struct {
 	Keep    bool     // the effect has to be kept, and is lost after it was observed
 	Witness []string // lines that the robot's own log has to have, in this order; what stands behind them there does not matter
 	Reason  string   // why it ended so; empty: that of the column
+	LastsMS int64    // expired: how long the robot works before it says "done"; 0: it says so at once
 
 	Never string // why it cannot be; then there is no scenario
 	Open  string // why there is no scenario yet
@@ -100,7 +101,7 @@ var Rows = []Row{
 	{Name: "cleaned", Method: "startBasicAirClear", Params: `{"duration_min":1}`, Effect: "air_cleaning_completed", Cells: map[Column]Cell{
 		Observed:     {Robot: "study", Witness: []string{"cleans study", "cleaned study"}},
 		Contradicted: {Robot: "study", Faults: []string{"startBasicAirClear:fail_after=30s"}, Reason: robotFault, Witness: []string{"cleans study", "cleaned study failed"}},
-		Expired:      {Robot: "study", Faults: []string{"startBasicAirClear:drop_event=cleaning.completed"}, Witness: []string{"cleans study", "cleaned study"}},
+		Expired:      {Robot: "study", Faults: []string{"startBasicAirClear:drop_event=cleaning.completed"}, LastsMS: 61_000, Witness: []string{"cleans study", "cleaned study"}},
 		Cancelled:    {Robot: "study", After: cancelAfter("startBasicAirClear", "30s"), Witness: []string{"cleans study", "stops startBasicAirClear", "cleaned study stopped"}},
 	}},
 	{Name: "roam", Method: "startBasicAirClear", Params: `{"mode":"all","duration_min":1}`, Effect: "air_cleaning_active", Cells: map[Column]Cell{
@@ -112,7 +113,7 @@ var Rows = []Row{
 	{Name: "roamed", Method: "startBasicAirClear", Params: `{"mode":"zone","duration_min":1}`, Effect: "air_cleaning_completed", Cells: map[Column]Cell{
 		Observed:     {Robot: "study", Witness: []string{"drives to study", "cleans study", "cleaned study"}},
 		Contradicted: {Robot: "study", Faults: []string{"startBasicAirClear:fail_after=30s"}, Reason: robotFault, Witness: []string{"cleans study", "failed in study", "cleaned study failed"}},
-		Expired:      {Robot: "study", Faults: []string{"startBasicAirClear:drop_event=cleaning.completed"}, Witness: []string{"cleans study", "cleaned study"}},
+		Expired:      {Robot: "study", Faults: []string{"startBasicAirClear:drop_event=cleaning.completed"}, LastsMS: 61_000, Witness: []string{"cleans study", "cleaned study"}},
 		Cancelled:    {Robot: "study", After: cancelAfter("startBasicAirClear", "30s"), Witness: []string{"cleans study", "stops startBasicAirClear", "stopped in study", "cleaned study stopped"}},
 	}},
 	{Name: "clean-stop", Method: "stopCleaning", Effect: "air_cleaning_stopped", Cells: map[Column]Cell{
