@@ -19,6 +19,11 @@ type Row struct {
 
 	Family    string   `json:"family"`    // route family
 	Structure []string `json:"structure"` // conditional, sequence, delayed, recurring, single
+
+	Kind      string          `json:"kind"`      // of a time value
+	Span      string          `json:"span"`      // the words that say it
+	Value     json.RawMessage `json:"value"`     // in the spelling of its source
+	Reference string          `json:"reference"` // the moment that it was said
 }
 
 // Kind is what a file of rows measures.
@@ -28,6 +33,7 @@ type Kind string
 const (
 	Families   Kind = "families"
 	Structures Kind = "structures"
+	TimeValues Kind = "times"
 )
 
 func (r Row) kind() Kind {
@@ -36,6 +42,8 @@ func (r Row) kind() Kind {
 		return Families
 	case len(r.Structure) > 0:
 		return Structures
+	case r.Kind != "":
+		return TimeValues
 	}
 	return ""
 }
@@ -73,7 +81,7 @@ func Read(from io.Reader) ([]Row, Kind, error) {
 		}
 		switch is := r.kind(); {
 		case is == "":
-			return nil, "", fmt.Errorf("line %d has no label: no family, no structure", n)
+			return nil, "", fmt.Errorf("line %d has no label: no family, no structure, no kind", n)
 		case kind != "" && is != kind:
 			return nil, "", fmt.Errorf("line %d is about %s, those before about %s", n, is, kind)
 		default:
