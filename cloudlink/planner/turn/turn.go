@@ -66,6 +66,8 @@ type Decision struct {
 	NeedsSecondPass  bool     `json:"needs_second_pass,omitempty"`
 	AmbiguityReason  string   `json:"ambiguity_reason,omitempty"`
 	STTNullSubtype   string   `json:"stt_null_subtype,omitempty"`
+	STTNullScope     string   `json:"stt_null_target_scope,omitempty"`
+	STTNullRecovery  string   `json:"stt_null_recoverability,omitempty"`
 	// UnsupportedCategory names what was refused, as unsupported_request_categories of planner.json does. Empty: nothing was, or nobody knows a name.
 	UnsupportedCategory string `json:"unsupported_category,omitempty"`
 	AskFollowUp         bool   `json:"ask_follow_up,omitempty"`
@@ -73,4 +75,26 @@ type Decision struct {
 	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
 	Control    *wire.Control `json:"control,omitempty"`
 	ModelCalls int64         `json:"model_calls"`
+	// Model says what a language model had to do with it. Nil: none is attached, or none was needed.
+	Model *ModelTrace `json:"model,omitempty"`
+}
+
+// ModelTrace is how a language model took part in a decision, and what that cost.
+type ModelTrace struct {
+	Verdict     string      `json:"verdict"`         // model, agreed, kept_draft, asked_back, fallback: docs/planner.md, models
+	Fault       string      `json:"fault,omitempty"` // why the rules' decision stands, of fallback
+	DraftFamily Family      `json:"draft_family"`    // what the rules had decided
+	SecondPass  string      `json:"second_pass,omitempty"`
+	Calls       []ModelCall `json:"calls"`
+}
+
+// ModelCall is one question to a model with all that was sent for it.
+type ModelCall struct {
+	Purpose      string `json:"purpose"` // main, repair, second_pass
+	Model        string `json:"model"`
+	Fault        string `json:"fault,omitempty"`
+	Requests     int64  `json:"requests"`      // that reached the server, with those that were tried again
+	InputTokens  *int64 `json:"input_tokens"`  // null: the server did not report it, which is not 0
+	OutputTokens *int64 `json:"output_tokens"` // null: as above
+	LatencyMS    int64  `json:"latency_ms"`
 }
