@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"deviceagent/cloudlink/planner/eval"
@@ -16,6 +17,7 @@ import (
 func evalCommand(stdout io.Writer) *cobra.Command {
 	var output, catalog string
 	var wrong bool
+	var model modelSettings
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure the planner on labelled utterances, one JSON object a line",
@@ -24,7 +26,10 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if output != "text" && output != "json" {
 				return errors.Join(fmt.Errorf("--output %q: want text or json", output), errUsage)
 			}
-			opt, err := parts(settings{catalog: catalog})
+			if err := model.validate(); err != nil {
+				return errors.Join(err, errUsage)
+			}
+			opt, err := parts(settings{catalog: catalog, model: model}, zerolog.Nop())
 			if err != nil {
 				return err
 			}
@@ -51,5 +56,6 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "print each row that was decided otherwise than labelled")
 	cmd.Flags().StringVar(&catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
+	model.flags(cmd.Flags())
 	return cmd
 }

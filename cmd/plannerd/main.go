@@ -73,7 +73,7 @@ func serve(ctx context.Context, s settings, stdout, stderr io.Writer) (err error
 	defer func() { _ = logs.Close() }()
 	log := zerolog.New(logs).Level(logLevels[s.logLevel]).With().Timestamp().Logger()
 
-	opt, err := parts(s)
+	opt, err := parts(s, log)
 	if err != nil {
 		return err
 	}

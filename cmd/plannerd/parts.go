@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/rs/zerolog"
+
 	"deviceagent/bridge"
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
@@ -15,8 +17,8 @@ import (
 	"deviceagent/taskmanager/core/catalog"
 )
 
-// parts makes what the endpoint is given: the catalog, the rules planner over it, and the secrets.
-func parts(s settings) (planner.Options, error) {
+// parts makes what the endpoint is given: the catalog, the rules planner over it, the model before that if there is one, and the secrets.
+func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	var files fs.FS = defaults.Files
 	if s.catalog != "" {
 		files = os.DirFS(s.catalog)
@@ -40,9 +42,13 @@ func parts(s settings) (planner.Options, error) {
 	if err := errors.Join(private(s.brokerKey), private(s.http.Key)); err != nil {
 		return planner.Options{}, err
 	}
+	by, err := s.model.attach(rules.New(cat, words), cat, words, log)
+	if err != nil {
+		return planner.Options{}, err
+	}
 	return planner.Options{
 		Signing: key, TLS: s.http,
-		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
+		Planner: by, Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}, nil
 }

@@ -33,6 +33,7 @@ type settings struct {
 	allowJSON    bool
 	logLevel     string
 	readyFD      int
+	model        modelSettings
 }
 
 const embedded = "embedded"
@@ -55,6 +56,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.signingKey, "signing-key", "", "PEM file of an Ed25519 key that signs what is sent to devices")
 	f.StringVar(&s.db, "db", "planner.db", "database file; its folder must exist")
 	f.StringVar(&s.catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
+	s.model.flags(f)
 	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
 	f.StringVar(&s.logLevel, "log-level", "info", "error, warn, info or debug")
 	f.IntVar(&s.readyFD, "ready-fd", 1, "file descriptor that gets the line \"ready http=… mqtt=…\"")
@@ -85,6 +87,9 @@ func (s *settings) validate() error {
 	}
 	if len(s.http.Clients) > 0 && s.http.ClientCA == "" {
 		errs = append(errs, errors.New("--http-clients needs --http-client-ca"))
+	}
+	if err := s.model.validate(); err != nil {
+		errs = append(errs, err)
 	}
 	if s.broker != embedded {
 		if _, err := dialer(s.broker, identity{}, nil); err != nil {

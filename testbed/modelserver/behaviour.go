@@ -127,7 +127,7 @@ var Behaviours = []Behaviour{
 	}},
 	{"no_frame", "JSON that is no frame", func(t *trouble) { t.frame([]byte(`"` + Canary + `"`)) }},
 	{"redirect", "leads elsewhere", func(t *trouble) {
-		http.Redirect(t.w, t.r, "/elsewhere"+t.r.URL.Path, http.StatusTemporaryRedirect)
+		http.Redirect(t.w, t.r, "/elsewhere"+t.r.URL.Path, http.StatusFound)
 	}},
 	{"busy", "429 for an hour", func(t *trouble) { t.status(429, "Retry-After", "3600") }},
 	{"busy_now", "429 without a time", func(t *trouble) { t.status(429) }},

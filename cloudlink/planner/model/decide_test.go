@@ -65,8 +65,8 @@ func TestWhereAModelHelps(t *testing.T) {
 	}
 }
 
-// TestF13_NothingIsPlannedThatTheWordsDoNotCarry: what a model would do without an anchor in the words is asked about, or refused.
-func TestF13_NothingIsPlannedThatTheWordsDoNotCarry(t *testing.T) {
+// TestCaseF13_NothingIsPlannedThatTheWordsDoNotCarry: what a model would do without an anchor in the words is asked about, or refused.
+func TestCaseF13_NothingIsPlannedThatTheWordsDoNotCarry(t *testing.T) {
 	r := newRig(t, Gemini)
 	p := r.planner()
 	for _, tc := range []struct {
