@@ -153,6 +153,7 @@ func (a *accepting) spoken() string {
 func (a *accepting) refusal() string {
 	for _, e := range a.out.ContraryEvidence {
 		if e.Kind == byUnsupported && a.proven(e) {
+			a.prop.decision.UnsupportedCategory = e.ID
 			refusal := a.reg.words.Unsupported[e.ID].Refusal
 			if a.english {
 				return refusal.En

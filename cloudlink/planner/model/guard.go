@@ -18,7 +18,7 @@ const (
 )
 
 // certain says whether the rules need no model.
-func certain(draft turn.Decision) bool { return draft.FamilyConfidence == "high" }
+func certain(draft turn.Decision) bool { return draft.FamilyConfidence == "high" || anchored(draft) }
 
 // stops says whether a decision stops something. Nobody waits for a model then.
 func (p *Planner) stops(d turn.Decision) bool {
@@ -30,7 +30,13 @@ func (p *Planner) stops(d turn.Decision) bool {
 // anchored says whether a decision rests on the registry itself: an operation whose every word was accounted for, a schedule, a
 // category that is refused.
 func anchored(draft turn.Decision) bool {
-	return certain(draft) && slices.Contains([]turn.Family{turn.ODL, turn.SCH, turn.UNS}, draft.OwnerSelection)
+	switch draft.OwnerSelection {
+	case turn.ODL, turn.SCH:
+		return draft.FamilyConfidence == "high"
+	case turn.UNS:
+		return draft.FamilyConfidence == "high" || draft.UnsupportedCategory != ""
+	}
+	return false
 }
 
 // same says whether two decisions do the same.
