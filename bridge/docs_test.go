@@ -22,7 +22,7 @@ var documented = []reflect.Type{
 	reflect.TypeFor[wire.GoalReport](), reflect.TypeFor[wire.GoalEffectReport](),
 	reflect.TypeFor[wire.RequiredEffect](), reflect.TypeFor[wire.Condition](), reflect.TypeFor[wire.Control](), reflect.TypeFor[wire.StepResult](),
 	reflect.TypeFor[wire.Receipt](), reflect.TypeFor[wire.Ack](), reflect.TypeFor[wire.Fault](), reflect.TypeFor[wire.StepDue](), reflect.TypeFor[wire.Result](),
-	reflect.TypeFor[wire.StepReport](), reflect.TypeFor[wire.Evidence](), reflect.TypeFor[wire.EffectReport](), reflect.TypeFor[wire.Counters](), reflect.TypeFor[wire.Status](), reflect.TypeFor[wire.ModeChange](),
+	reflect.TypeFor[wire.StepReport](), reflect.TypeFor[wire.Evidence](), reflect.TypeFor[wire.EffectReport](), reflect.TypeFor[wire.Counters](), reflect.TypeFor[wire.TraceEntry](), reflect.TypeFor[wire.TraceBudget](), reflect.TypeFor[wire.PlanDiff](), reflect.TypeFor[wire.Status](), reflect.TypeFor[wire.ModeChange](),
 	reflect.TypeFor[wire.Escalation](), reflect.TypeFor[wire.Budget](), reflect.TypeFor[wire.RemainingEffect](), reflect.TypeFor[wire.ContextSeen](), reflect.TypeFor[wire.LastEvent](),
 	reflect.TypeFor[wire.Decision](), reflect.TypeFor[wire.Usage](), reflect.TypeFor[wire.OpenWorkflow](), reflect.TypeFor[wire.Room](), reflect.TypeFor[wire.Limits](),
 	reflect.TypeFor[wire.Monitor](), reflect.TypeFor[wire.Telemetry](), reflect.TypeFor[wire.WorkflowSeen](), reflect.TypeFor[wire.StepSeen](),

@@ -67,7 +67,7 @@ func code(r core.Reason) string {
 func resultOf(r *core.Result) *wire.Result {
 	out := &wire.Result{Status: string(r.Status), ReasonCode: code(r.Reason), ElapsedMS: r.ElapsedMS, Counters: wire.Counters{UplinkMessages: r.Uplink, Decisions: r.Decisions, Replans: r.Replans}}
 	if g := r.Goal; g != nil {
-		out.Experience = &wire.GoalReport{ExperienceID: g.Experience, GoalID: g.ID, Status: string(g.Status), ReasonCode: code(g.Reason)}
+		out.Experience = &wire.GoalReport{ExperienceID: g.Experience, GoalID: g.ID, Status: string(g.Status), ReasonCode: code(g.Reason), Trace: Trace(g.Trace)}
 		for _, e := range g.Effects {
 			out.Experience.Effects = append(out.Experience.Effects, wire.GoalEffectReport{EffectID: e.Effect, StepID: string(e.Step), Required: e.Required, State: string(e.State)})
 		}

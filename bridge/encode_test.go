@@ -172,6 +172,50 @@ func TestResultIsCutInTheStatedOrder(t *testing.T) {
 	}
 }
 
+// traced gives a result a goal with a full trace.
+func traced(m core.Message) core.Message {
+	m.Result.Goal = &core.GoalReport{Experience: "exp_1", ID: "g_1", Status: core.GoalFailed}
+	for i := range 64 {
+		e := core.TraceEntry{Seq: int64(i + 1), AtMS: int64(i), Stage: core.StageAct, What: "dispatch", Step: "step_1", Basis: "t-1"}
+		if i == 30 {
+			e = core.TraceEntry{Seq: 31, Missing: 100}
+		}
+		m.Result.Goal.Trace = append(m.Result.Goal.Trace, e)
+	}
+	return m
+}
+
+// A result that is too large gives up the middle of its trace before any proof, and all of it before the closure of an effect. What
+// is missing is counted, with what was missing before.
+func TestAResultGivesUpItsTraceInTheStatedOrder(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		m             core.Message
+		entries, lost int64
+		values        bool
+	}{
+		{"fits", bigResult(10, 2, 100), 64, 100, true},
+		{"the middle goes first", bigResult(21, 2, 1240), 17, 147, true},
+		{"then the values of the evidence", bigResult(20, 2, 4000), 17, 147, false},
+		{"not with the evidence", bigResult(100, 10, 0), 17, 147, false},
+		{"all of it goes before the effects", bigResult(300, 1, 0), 1, 163, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e, size := sent(t, traced(tc.m))
+			list := e.Result.Experience.Trace
+			lost := int64(0)
+			for _, entry := range list {
+				lost += entry.Missing
+			}
+			first := e.Result.Steps[0]
+			values := len(first.Evidence) > 0 && !first.Evidence[0].Value.IsZero()
+			if size > 64<<10 || int64(len(list)) != tc.entries || lost != tc.lost || values != tc.values || e.Result.Truncated != (tc.entries < 64) {
+				t.Errorf("%d bytes, %d entries, %d missing, values %v, truncated %v", size, len(list), lost, values, e.Result.Truncated)
+			}
+		})
+	}
+}
+
 func TestResultOfAThousandFailuresFits(t *testing.T) {
 	m := bigResult(1000, 1, 0)
 	for i := range m.Result.Steps {

@@ -10,9 +10,10 @@ import (
 // maxResult bounds a result, and a question. Source: docs/contract.md, envelope (64 KiB).
 const maxResult = 64 << 10
 
-// cuts are what a message gives up, in this order: the values of its evidence, the evidence, the values that a question saw, the effects, the steps
+// cuts are what a message gives up, in this order: the middle of its trace, the values of its evidence, the evidence, the values that a question saw, the trace, the effects, the steps
 // that went well, and then half of the remaining steps, the last first, until it fits.
 var cuts = []func(*wire.Envelope){
+	thinTrace,
 	func(e *wire.Envelope) {
 		for _, list := range evidenceIn(e) {
 			for i := range *list {
@@ -27,6 +28,7 @@ var cuts = []func(*wire.Envelope){
 	},
 	thinEvents,
 	thinContext,
+	noTrace,
 	steps(func(all []wire.StepReport) []wire.StepReport {
 		for i := range all {
 			all[i].Effects = nil

@@ -299,6 +299,7 @@ type GoalReport struct {
 	Status       string             `json:"status" rule:"enum=completed|failed|cancelled|safely_ended"`
 	ReasonCode   string             `json:"reason_code,omitempty" rule:"ref"`
 	Effects      []GoalEffectReport `json:"effects"`
+	Trace        []TraceEntry       `json:"trace,omitempty"`
 }
 
 // GoalEffectReport is the closure of one effect of a goal.

@@ -275,6 +275,7 @@ type GoalReport struct {
 	Status         GoalStatus
 	Reason         Reason
 	Effects        []Closure
+	Trace          []TraceEntry
 }
 
 func (wf *Workflow) goalReport() *GoalReport {
@@ -282,7 +283,7 @@ func (wf *Workflow) goalReport() *GoalReport {
 	if g == nil {
 		return nil
 	}
-	r := &GoalReport{Experience: g.Experience, ID: g.ID, Status: wf.GoalStatus(), Effects: wf.Closures()}
+	r := &GoalReport{Experience: g.Experience, ID: g.ID, Status: wf.GoalStatus(), Effects: wf.Closures(), Trace: wf.Trace}
 	if r.Status != GoalCompleted {
 		r.Reason = wf.Reason
 	}

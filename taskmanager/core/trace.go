@@ -49,7 +49,7 @@ type TraceEntry struct {
 type TraceBudget struct {
 	Decisions int64 `json:"decisions"`
 	Replans   int64 `json:"replans"`
-	Retries   int64 `json:"retries"` // declared retries; -1: nothing but what each step declares bounds them
+	Retries   int64 `json:"retries"` // of the goal's budget; without one those that the steps declare
 	Questions int64 `json:"questions"`
 }
 
@@ -145,9 +145,13 @@ func (wf *Workflow) traceBudget() *TraceBudget {
 // left is what is left for the goal of a workflow.
 func (wf *Workflow) left() TraceBudget {
 	cloud := wf.Left()
-	out := TraceBudget{Decisions: cloud.Decisions, Replans: cloud.Replans, Retries: -1}
-	if b := wf.Plan.Goal.Budget; b != nil && wf.Plan.Goal.Tier != TierShadow {
+	out := TraceBudget{Decisions: cloud.Decisions, Replans: cloud.Replans}
+	if b := wf.Plan.Goal.Budget; b != nil && wf.supervised() {
 		out.Retries, out.Questions = max(0, b.Retries-wf.retries()), b.Questions
+		return out
+	}
+	for i := range wf.Steps {
+		out.Retries += max(0, wf.Plan.Steps[i].Retry.Attempts-1-wf.Steps[i].Tries)
 	}
 	return out
 }
