@@ -90,16 +90,21 @@ const ours = `
 {"id":"12","text":"조명 켜고 커튼 닫아 줘","family":"UNS"}
 `
 
-func TestRulesOnOurRows(t *testing.T) {
+func ourRules(t *testing.T) Planner {
+	t.Helper()
 	cat, said, err := catalogfile.Load(defaults.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rules.New(cat, said)
+}
+
+func TestRulesOnOurRows(t *testing.T) {
 	rows, _, err := Read(strings.NewReader(ours))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := MeasureFamilies(t.Context(), rules.New(cat, said), rows)
+	rep, err := MeasureFamilies(t.Context(), ourRules(t), rows)
 	if err != nil || rep.Strict.Right != len(rows) || rep.StrayActs+rep.FalseODL.Right > 0 {
 		t.Errorf("strict %s, stray acts %d, false ODL %s, wrong %v (%v)", rep.Strict, rep.StrayActs, rep.FalseODL, rep.Wrong, err)
 	}

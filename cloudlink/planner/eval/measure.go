@@ -16,6 +16,8 @@ func Measure(ctx context.Context, p Planner, rows []Row, kind Kind) (Report, err
 	switch kind {
 	case Families:
 		return MeasureFamilies(ctx, p, rows)
+	case Structures:
+		return MeasureStructures(ctx, p, rows)
 	case TimeValues:
 		return MeasureTimes(rows)
 	}

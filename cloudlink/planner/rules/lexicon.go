@@ -41,6 +41,8 @@ type frame struct {
 	Here      bool              `json:"here,omitempty"`  // "여기" beside it says nothing new
 	Brief     bool              `json:"brief,omitempty"` // "잠깐" beside it says nothing new: it does not begin again by itself
 
+	Shared bool `json:"shared,omitempty"` // other things in a home have one too: behind another thing it may be that one's
+
 	Level            string                       `json:"level,omitempty"` // the integer parameter that a number fills
 	BecomesWithLevel string                       `json:"becomes_with_level,omitempty"`
 	Duration         *durationParam               `json:"duration,omitempty"`

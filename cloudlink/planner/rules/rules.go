@@ -51,12 +51,18 @@ func (p *Planner) Plan(_ context.Context, in turn.Input) (turn.Decision, error) 
 	if isEnglish(in.Text, in.Locale) {
 		lang = english
 	}
-	out := p.readers[lang].withRooms(roomsOf(p.cat, in.Rooms)).parse(in.Text)
-	return p.decide(lang, out), nil
+	r := p.readers[lang].withRooms(roomsOf(p.cat, in.Rooms))
+	out := r.parse(in.Text)
+	d := p.decide(r, out)
+	if lang == korean {
+		d.Structure = p.families.structureOf(out.text)
+	}
+	return d, nil
 }
 
 // decide turns what was read into a decision. Steps exist only where nothing is in doubt.
-func (p *Planner) decide(lang language, out parsed) turn.Decision {
+func (p *Planner) decide(r *reader, out parsed) turn.Decision {
+	lang := r.lang
 	clear := len(out.doubts) == 0 && len(out.foreign) == 0 && out.unknown == 0
 	switch {
 	case clear && len(out.intents)+len(out.negated) > 0 || clear && out.control != nil:
@@ -64,7 +70,24 @@ func (p *Planner) decide(lang language, out parsed) turn.Decision {
 	case out.text.runes == nil:
 		return p.answer(lang, out, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true})
 	}
+	if rest, refused, ok := r.partly(out); ok {
+		return p.actPartly(lang, rest, refused)
+	}
 	return p.answer(lang, out, p.route(lang, out))
+}
+
+// actPartly answers with the steps of what can be done, and says what cannot.
+func (p *Planner) actPartly(lang language, rest parsed, refused []turn.Refusal) turn.Decision {
+	d := p.act(lang, rest)
+	d.Refused, d.RunnerUpFamily = refused, turn.UNS
+	said := []string{d.TTSResponse}
+	for _, r := range refused {
+		if text := p.refusal(lang, r.Category); !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	d.TTSResponse = strings.Join(said, " ")
+	return d
 }
 
 // act answers with steps, or with the promise not to do something.

@@ -256,6 +256,17 @@ var groups = []struct {
 		{"거실 공기 나쁘면 청정해줘", "ODL ask"},
 		{"거실로 가서 춤춰 줘", "ODL ask"},
 	}},
+	{"partly refused", []sentence{
+		{"가습기 끄고 청정 켜줘", "startBasicAirClear(); refuses 가습기 끄고"},
+		{"청정 켜고 티비도 켜줘", "startBasicAirClear(); refuses 티비도 켜줘"},
+		{"커튼 닫고 불 끄고 거실로 가", "setMoveTo(position=거실); refuses 커튼 닫고; refuses 불 끄고"},
+		{"화면 끄고 티비 꺼줘", "setScreen(on=false); refuses 티비 꺼줘"},
+		{"주방으로 가. 그리고 음악 틀어줘", "setMoveTo(position=주방); refuses 음악 틀어줘"},
+		{"로봇청소기 돌리고 공기 상태 알려줘", "getAirQuality(); refuses 로봇청소기 돌리고"},
+		{"티비 켜고 볼륨 30으로 해 줘", "UNS"},
+		{"에어컨 켜고 10분 뒤에 꺼줘", "UNS"},
+		{"거실로 가고 티비 켜져 있어?", "UNS"},
+	}},
 	{"not ours", []sentence{
 		{"유튜브 틀어줘", "UNS"},
 		{"에어컨 켜줘", "UNS"},
@@ -269,8 +280,6 @@ var groups = []struct {
 		{"엄마한테 전화해 줘", "UNS"},
 		{"방 온도 몇 도야", "ODL"},
 		{"피자 주문해 줘", "UNS"},
-		{"가습기 끄고 청정 켜줘", "UNS"},
-		{"청정 켜고 티비도 켜줘", "UNS"},
 	}},
 	{"other families", []sentence{
 		{"오늘 좀 힘들었어", "DEF"},

@@ -65,6 +65,9 @@ func short(d turn.Decision) string {
 		}
 		parts, prev = append(parts, text), s.ID
 	}
+	for _, r := range d.Refused {
+		parts = append(parts, "refuses "+r.Span)
+	}
 	if len(parts) > 0 {
 		return strings.Join(parts, "; ")
 	}

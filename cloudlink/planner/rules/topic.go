@@ -115,12 +115,14 @@ type families struct {
 	acts   acts
 	nouns  map[string]bool // that end like a verb
 	topics topicIndex
+	shape  structureWords
 }
 
 // newFamilies enters the words of the topics. What the catalog or a frame names is ours, whatever the lists say.
 func newFamilies(c *cues, said catalogfile.Planner, frames map[string]*frame, ours *lexicon) *families {
 	f := &families{cues: c, nouns: map[string]bool{}, topics: topicIndex{words: map[string][]string{}}}
 	readData("acts.json", &f.acts)
+	readData("structure.json", &f.shape)
 	for _, list := range []*[]string{&f.acts.Give, &f.acts.Imperative, &f.acts.Desire, &f.acts.Curious, &f.acts.Question} {
 		for i, e := range *list {
 			(*list)[i] = strings.ReplaceAll(e, " ", "")

@@ -22,6 +22,15 @@ const (
 	ETR     Family = "ETR"      // other entertainment talk
 )
 
+// The shapes of a command, as [Decision.Structure] lists them.
+const (
+	Single      = "single"
+	Sequence    = "sequence"    // one thing after another
+	Conditional = "conditional" // if, or when
+	Delayed     = "delayed"     // after some time
+	Recurring   = "recurring"
+)
+
 // Input is one utterance with what the planner knows around it.
 type Input struct {
 	TurnID   string
@@ -53,7 +62,8 @@ type Step struct {
 
 // Decision is what the main planner says. Names follow docs/planner.md.
 type Decision struct {
-	TurnMode         string   `json:"turn_mode"` // singleton multi_turn multi_step parallel
+	TurnMode         string   `json:"turn_mode"`           // singleton multi_turn multi_step parallel
+	Structure        []string `json:"structure,omitempty"` // how the words are built, also where nothing is planned; Korean only
 	SelectedRoutes   []Family `json:"selected_routes"`
 	SelectedFlowID   string   `json:"selected_flow_id"`
 	SelectedAgent    string   `json:"selected_agent"`
@@ -72,6 +82,8 @@ type Decision struct {
 	UnsupportedCategory string `json:"unsupported_category,omitempty"`
 	AskFollowUp         bool   `json:"ask_follow_up,omitempty"`
 	TTSResponse         string `json:"tts_response"`
+	// Refused are the clauses that ask for what the robot does not do, beside steps for the rest.
+	Refused []Refusal `json:"refused,omitempty"`
 	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
 	Control    *wire.Control `json:"control,omitempty"`
 	ModelCalls int64         `json:"model_calls"`
@@ -97,4 +109,10 @@ type ModelCall struct {
 	InputTokens  *int64 `json:"input_tokens"`  // null: the server did not report it, which is not 0
 	OutputTokens *int64 `json:"output_tokens"` // null: as above
 	LatencyMS    int64  `json:"latency_ms"`
+}
+
+// Refusal is a clause that was refused by name.
+type Refusal struct {
+	Span     string `json:"span"`     // its words
+	Category string `json:"category"` // as UnsupportedCategory
 }
