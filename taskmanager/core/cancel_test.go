@@ -114,6 +114,31 @@ func TestRefusedCancel(t *testing.T) {
 	r.want("step_1", "completed") // its final result wins
 }
 
+// After a power cut the stop is called once more, and refused: the task has ended. By that very cancel, or before it came?
+func TestAnEndThatWasAskedForProvesNothing(t *testing.T) {
+	for _, tc := range []struct {
+		event   catalog.EventName
+		outcome core.Outcome
+		want    string
+	}{
+		{"vital.cancelled", core.OutcomeCancelled, "cancelled/user_cancelled"},
+		{"vital.cancelled", core.OutcomeDone, "completed"}, // a person broke it off before
+		{"vital.completed", core.OutcomeDone, "completed"},
+	} {
+		r := newRig(t)
+		r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`)
+		task := r.last().Task
+		r.accept(task)
+		r.do(cancel("wf_1"))
+		r.do(core.Started{StartNo: 2})
+		r.up("run-1")
+		r.do(core.StopAnswered{Task: task, Refused: true, Reason: "already_ended"})
+		r.do(core.TaskStatus{Task: task, Known: core.KnownEnded, Instance: "run-1", Ended: &core.TaskEnded{Task: task, Outcome: tc.outcome},
+			Event: &core.Observed{Event: tc.event, Task: task, Class: catalog.Independent}})
+		r.want("step_1", tc.want)
+	}
+}
+
 func TestStopWaitsForNobody(t *testing.T) {
 	r := newRig(t)
 	r.elsewhere()

@@ -148,17 +148,21 @@ func (w *work) adopt(wf *Workflow, i int, a *Attempt, instance string) {
 	}
 }
 
-// recovered: the task ended while nobody listened. Its recorded event counts as the event itself.
+// recovered: the task ended while nobody listened. Its recorded event counts as the event itself, but for that of an end that we asked for:
+// what a person wanted no more is not brought about by its cancel.
 func (w *work) recovered(wf *Workflow, a *Attempt, ev TaskStatus) {
 	task, id := a.Task, wf.Plan.Workflow
+	st := &wf.Steps[a.Step]
+	asked := st.Task == task && st.Wish != ReasonNone && ev.Ended != nil && ev.Ended.Outcome == OutcomeCancelled
 	if ev.Event != nil {
 		e := *ev.Event
 		decl := w.cat.Events[e.Event]
 		if e.Class = weaker(decl.Class, e.Class); e.Resource == "" {
 			e.Resource = decl.Resource
 		}
-		at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task })
-		w.weigh(ref{id, at}, e, true)
+		if at := slices.IndexFunc(wf.Attempts, func(x Attempt) bool { return x.Task == task }); !asked {
+			w.weigh(ref{id, at}, e, true)
+		}
 		w.observedKept(e)
 	}
 	end := TaskEnded{Task: task, Outcome: OutcomeFailed, Reason: ReasonExecutorFailed}
