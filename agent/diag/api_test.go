@@ -112,7 +112,8 @@ func TestOpenAPINamesEveryRouteAndNoOther(t *testing.T) {
 func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	o := loadOpenAPI(t)
 	r := serve(t, diag.Knobs{})
-	r.a.Submit(movePlan)
+	r.a.Submit(strings.Replace(movePlan, `"device_task_requests"`, `"experience":{"contract_version":"experience.v1","experience_id":"exp_1","goal_id":"g_1",
+	  "effects":[{"effect_id":"target_location_reached","step_id":"step_1","required":true}],"tier":"full"},"device_task_requests"`, 1))
 	r.a.Submit(secondPlan)
 	r.a.Submit(strings.NewReplacer("wf_9c20", "wf_9c30", "pl_2", "pl_3", `"revision":0`, `"revision":0,"schedule":{"on":"2026-12-24","at":"18:00","tz":"Asia/Seoul"}`).Replace(secondPlan))
 	r.a.Arrive("living_room")

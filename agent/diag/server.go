@@ -124,6 +124,8 @@ var routes = []route{
 	{method: "GET", path: "/v1/workflows/{id}", answer: (*server).workflow},
 	{method: "GET", path: "/v1/workflows/{id}/why", answer: (*server).why},
 	{method: "GET", path: "/v1/workflows/{id}/why/{step}", answer: (*server).why},
+	{method: "GET", path: "/v1/trace/{id}", answer: (*server).trace},
+	{method: "GET", path: "/v1/experiences/{id}", answer: (*server).experience},
 	{method: "GET", path: "/v1/watch", stream: (*server).watch},
 	{method: "GET", path: "/v1/schedules", answer: (*server).schedules},
 	{method: "GET", path: "/v1/context", answer: (*server).context},

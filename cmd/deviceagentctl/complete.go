@@ -18,7 +18,7 @@ const completionWait = 2 * time.Second
 func (a *app) completions(root *cobra.Command) {
 	open, all := a.ids(false), a.ids(true)
 	for name, f := range map[string]cobra.CompletionFunc{
-		"show": all, "why": all, "watch": open, "wait": open,
+		"show": all, "why": all, "trace": all, "experience": all, "watch": open, "wait": open,
 		"pause": open, "resume": open, "cancel": open, "kill": open,
 		"context": a.contextKeys,
 		"status":  cobra.NoFileCompletions, "ps": cobra.NoFileCompletions, "schedules": cobra.NoFileCompletions,

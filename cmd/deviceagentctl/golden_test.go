@@ -66,6 +66,8 @@ func TestGolden(t *testing.T) {
 			"why wf_9c1e/step_9", "show wf_9c", "show wf_9c --lang ko", "cancel wf_9c1e", "cancel wf_9c20 --reason test", "cancel wf_9c20 --reason test --lang ko", "cancel --all --reason test", "show wf_9c20"}},
 		{"verifying", []string{"ps", "show @last", "why @last/step_2", "why @last/step_2 --lang ko", "why @last/step_1", "why @last/step_1 --lang ko", "ps -o json", "show @last -o json", "why @last -o json"}},
 		{"asked", []string{"ps", "status", "show @last", "why @last/step_2", "why @last/step_2 --lang ko", "executors -o json"}},
+		{"aimed", []string{"trace wf_aim", "trace exp_air --lang ko", "trace wf_aim/step_2", "trace wf_aim --tail 2", "trace tn_4 -o json", "trace wf_9c20", "trace nope", "trace wf_aim --tail 0",
+			"experience exp_air", "experience exp_air -o json", "experience wf_9c20"}},
 		{"scheduled", []string{"schedules", "schedules -o wide", "schedules -o json", "ps", "show wf_eve", "why wf_eve", "why wf_eve --lang ko", "cancel wf_once --exact --yes --reason moved", "schedules --columns id,next"}},
 		{"ended", []string{"ps", "ps --all", "show @failed", "show @failed --lang ko", "why @failed", "why @failed --lang ko", "why wf_9c20", "why wf_9c20 --lang ko", "watch wf_9c20", "watch @failed", "watch @failed -o json", "wait wf_9c20",
 			"wait @failed", "wait @failed --for failed", "wait @failed/step_2 --for timed_out", "wait wf_9c20 --for nonsense", "cancel wf_9c20 --reason late", "cancel wf_9c20 --reason late --lang ko"}},

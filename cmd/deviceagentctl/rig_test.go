@@ -38,6 +38,16 @@ const bedPlan = `{"workflow":{"cloud_workflow_id":"wf_9c20","plan_id":"pl_2","re
  "device_task_requests":[{"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"안방"}}]}
 `
 
+// aimedPlan has a goal; its steps run as they would without it.
+const aimedPlan = `{"workflow":{"cloud_workflow_id":"wf_aim","plan_id":"pl_4","revision":0,"origin":{"turn_id":"tn_4","utterance":"거실 공기 깨끗하게 해 줘"}},
+ "experience":{"contract_version":"experience.v1","experience_id":"exp_air","goal_id":"clean_air","summary":"거실을 청정한다","effects":[{"effect_id":"target_location_reached","step_id":"step_1","required":true},
+  {"effect_id":"air_cleaning_active","step_id":"step_2","required":true}],"constraints":["safety_policy_first"],
+  "budget":{"max_decisions":2,"max_replans":1,"deadline_ms":7200000,"fallback":"ask_or_stop","automatic_retries":1,"user_questions":1},"tier":"full"},
+ "device_task_requests":[
+  {"cloud_step_id":"step_1","taskMethod":"setMoveTo","params":{"position":"거실"}},
+  {"cloud_step_id":"step_2","taskMethod":"startBasicAirClear","params":{"duration_min":20},"depends_on":["step_1"],"required_effects":["air_cleaning_active"]}]}
+`
+
 // robot is a served test agent.
 type robot struct {
 	*diagtest.Agent
@@ -113,6 +123,17 @@ func (r *robot) scene(name string) {
 		r.Arrive("master_bedroom")
 		r.scene("verifying")
 		r.Pass(60_000)
+	case "aimed": // arrived with proof; the cleaner refuses, the cloud answers with one more try, and another plan has no goal
+		r.Submit(aimedPlan)
+		r.Arrive("living_room")
+		for key, v := range map[string]any{"battery.level": 80.0, "cleaning.is_running": false, "movement.is_moving": false, "movement.location": "living_room"} {
+			r.Read(key, v) // the cloud is not asked over what is stale
+		}
+		r.Do(core.TaskAnswered{Task: r.Last(), Reason: core.ReasonExecutorRefused})
+		r.Pass(2_000)
+		r.Decide("wf_aim", core.ActRetry, core.Usage{Model: "small", InputTokens: 512, LatencyMS: 820})
+		r.Submit(bedPlan)
+		r.Pass(1_000)
 	case "scheduled": // two schedules: one was begun at 18:00 on the Monday, it is 18:01
 		r.Submit(eveningPlan)
 		r.Submit(strings.NewReplacer("eve", "once", `"days":["mon","tue"]`, `"on":"2026-12-24"`, `"until":"2026-12-31"`, `"until":null`, "월요일과 화요일 저녁에 청정해", "").Replace(eveningPlan))

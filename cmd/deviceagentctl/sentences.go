@@ -89,6 +89,17 @@ var sentences = map[string][2]string{
 	"reset.accepted":       {"factory reset accepted: %s stops what moves, ends, and wipes when it starts", "공장 초기화 접수: %s 로봇이 움직임을 멈추고 종료한 뒤 다시 시작할 때 지웁니다"},
 	"reset.done":           {"factory reset done: %s, %d things removed; a new store begins with the next start", "공장 초기화 완료: %s, %d개를 지웠습니다. 다음 시작 때 새 저장소가 만들어집니다"},
 	"reset.left":           {"left, since the agent does not know it: %s", "에이전트가 모르는 것이라 남겨 두었습니다: %s"},
+	"trace.none":           {"%s has no goal: nothing was traced", "%s 플랜에는 목표가 없어 남긴 추적 기록이 없습니다"},
+	"trace.earlier":        {"-- %d earlier entries not shown (--tail) --", "-- 앞의 %d건 표시 안 함 (--tail) --"},
+	"trace.missing":        {"-- %d entries missing: a full trace keeps its beginning and its end --", "-- %d건 없음: 가득 찬 추적은 처음과 끝만 남깁니다 --"},
+	"trace.effect":         {"effect %s", "효과 %s"},
+	"trace.reason":         {"reason %s", "이유 %s"},
+	"trace.seen":           {"by %s", "%s 관측"},
+	"trace.basis":          {"basis %s", "근거 %s"},
+	"trace.refused":        {"gate refused: %s", "게이트 거절: %s"},
+	"trace.left":           {"left: %s", "남은 것: %s"},
+	"trace.by":             {"model %s", "모델 %s"},
+	"trace.model":          {"model calls: %d  tokens in %s, out %s  latency %s", "모델 호출: %d회  입력 토큰 %s, 출력 토큰 %s  지연 %s"},
 	"none.open":            {"no open plan; ended ones hidden (--all)", "열린 플랜이 없습니다. 끝난 것은 숨김 (--all)"},
 }
 

@@ -53,7 +53,7 @@ func New() (*Agent, error) {
 	}
 	a := &Agent{now: core.Now{Boot: 1_000_000, BootID: "boot-1", WallMS: Started, Trusted: true, Seq: 48_000}, watchers: map[chan core.Move]*int{}}
 	a.state = core.NewState(cat, core.Device{Epoch: "epoch-1"})
-	a.codec = bridge.New(bridge.Options{DeviceID: "rb-7f21", Catalog: cat, AllowJSON: true, NewID: uuid.NewString})
+	a.codec = bridge.New(bridge.Options{DeviceID: "rb-7f21", Catalog: cat, AllowJSON: true, NewID: uuid.NewString, Experiences: bridge.Experiences{Tier: core.TierFull}})
 	a.facts = diag.Facts{
 		Phase: diag.Running, Version: "0.4.0", Commit: "1a2b3c4", Contract: wire.Version, DeviceID: "rb-7f21", StartedMS: Started - 10_000, StartNo: 7, StartCause: "watchdog",
 		Link:   diag.Link{State: "online", Broker: "broker.example:8883", SinceMS: new(int64(9_000)), LastDownMS: new(int64(4_100))},
@@ -127,6 +127,19 @@ func (a *Agent) Event(name string, task core.TaskID, data core.Values) {
 	a.Do(core.Observed{Event: catalog.EventName(name), Task: task, Source: "home", Class: catalog.Independent, Data: data})
 }
 
+// Decide answers the open question of a workflow.
+func (a *Agent) Decide(wf core.WorkflowID, action core.Action, cost core.Usage) {
+	a.mu.Lock()
+	ev := core.DecisionReceived{Head: core.Head{Msg: "d-1", Hash: "h-1"}, Action: action, Usage: &cost}
+	for _, e := range a.state.Workflows[wf].Escalations {
+		if e.State == core.EscOpen {
+			ev.Escalation, ev.PlanRevision = e.ID, e.Revision
+		}
+	}
+	a.mu.Unlock()
+	a.Do(ev)
+}
+
 // Last is the task that was dispatched last.
 func (a *Agent) Last() core.TaskID {
 	a.mu.Lock()
@@ -168,8 +181,11 @@ func (a *Agent) step(to core.Instant) {
 
 // Submit hands in a plan as the cloud would.
 func (a *Agent) Submit(plan string) core.Answer {
-	id := uuid.Must(uuid.NewV7()).String()
-	msg := `{"v":"` + wire.Version + `","type":"plan","id":"` + id + `","device_id":"rb-7f21","sent_at":"2026-11-30T05:00:00.000Z","body":` + plan + `}`
+	id := uuid.Must(uuid.NewV7())
+	for i := range 6 { // of the agent's clock: by that of the machine it may come from the future
+		id[i] = byte(a.now.WallMS >> (8 * (5 - i)))
+	}
+	msg := `{"v":"` + wire.Version + `","type":"plan","id":"` + id.String() + `","device_id":"rb-7f21","sent_at":"2026-11-30T05:00:00.000Z","body":` + plan + `}`
 	return *a.Do(a.codec.Decode([]byte(msg), false))[0]
 }
 
