@@ -262,8 +262,8 @@ func (w *work) unanswered(wf *Workflow, i int) {
 	w.closeEscalation(wf, i, EscDefaulted, ReasonNone, ActCancel)
 	w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsMissed), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
 	w.trace(wf, TraceEntry{Stage: StageDecide, What: string(ActCancel), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
+	w.fallBack(wf, i, wf.Steps[i].Fate.End, ReasonNoDecision)
 	w.takeFate(wf, i, fmt.Sprintf("no decision came within %d s", decisionMS/1000))
-	w.fallBack(wf, ReasonNoDecision)
 }
 
 // takeFate ends an exhausted step as it would have ended without a question.
@@ -303,8 +303,8 @@ func (w *work) askAnew(wf *Workflow, i int) {
 	case sup.Decision == DecideReplan:
 		w.escalate(wf, i, st.Fate.End, st.Reason, about)
 	case sup.Refused != RefusedStale:
-		w.takeFate(wf, i, "no decision is left")
-		w.notAsked(wf, i, sup)
+		w.notAsked(wf, i, st.Fate.End, st.Reason, sup)
+		wf.Steps[i].Detail = "no decision is left"
 	case st.Fate.Reads:
 		w.readStale(wf, i)
 	default:
@@ -312,16 +312,15 @@ func (w *work) askAnew(wf *Workflow, i int) {
 	}
 }
 
-// notAsked: the gate stayed closed, and the step has taken its end.
-func (w *work) notAsked(wf *Workflow, i int, sup Supervision) {
-	if sup.Goal == "" {
-		return
+// notAsked: the gate stayed closed, and the step takes its end.
+func (w *work) notAsked(wf *Workflow, i int, end StepState, reason Reason, sup Supervision) {
+	if sup.Goal != "" && sup.Refused.falls() {
+		w.fallBack(wf, i, end, sup.fallReason())
 	}
-	if st := &wf.Steps[i]; sup.Refused != GateOpen {
+	w.move(wf, i, end, reason)
+	w.ch.Must = true
+	if st := &wf.Steps[i]; sup.Goal != "" && sup.Refused != GateOpen {
 		st.Fate, st.dirty = &Fate{End: st.State, Refused: sup.Refused}, true
-	}
-	if sup.Refused.falls() {
-		w.fallBack(wf, sup.fallReason())
 	}
 }
 
@@ -352,8 +351,7 @@ func (w *work) missed(wf *Workflow, i int) {
 			w.escalate(wf, i, Skipped, ReasonWaitEventMissing, about)
 			return
 		}
-		w.move(wf, i, Skipped, ReasonWaitEventMissing)
-		w.notAsked(wf, i, sup)
+		w.notAsked(wf, i, Skipped, ReasonWaitEventMissing, sup)
 	default:
 		w.move(wf, i, Skipped, ReasonWaitEventMissing)
 	}

@@ -12,12 +12,7 @@ type Goal struct {
 	Constraints []string     `json:"constraints,omitempty"`
 	Budget      *GoalBudget  `json:"budget,omitempty"` // nil: that of a plan without an experience
 	Tier        Tier         `json:"tier"`
-	Named       bool         `json:"named,omitempty"` // the plan itself named the tier
-	Off         bool         `json:"off,omitempty"`   // it is evaluated no more: experiences were disabled while it was open
 }
-
-// kept says whether more than writing it down is done for a goal.
-func (g *Goal) kept() bool { return g != nil && g.Tier != TierShadow && !g.Off }
 
 // GoalEffect is one effect of a goal, and the step behind it.
 type GoalEffect struct {
@@ -111,7 +106,7 @@ func (wf *Workflow) closure(g GoalEffect) EffectState {
 	switch {
 	case e < 0:
 		return EffectUnbound
-	case st.Effects[e].State != EffectObserved && st.State == Cancelled && (wf.Cancel != ReasonNone && InfoOf(wf.Cancel).Class == User || InfoOf(st.Reason).Class == User):
+	case st.Effects[e].State != EffectObserved && st.State == Cancelled && slices.ContainsFunc([]Reason{wf.Cancel, st.Reason, st.Wish}, Reason.ofUser):
 		return EffectWaived // a person wants it no more
 	}
 	return st.Effects[e].State
@@ -133,10 +128,11 @@ func (wf *Workflow) goalDone() bool {
 	return observed > 0
 }
 
-// keeping: the effect was brought about and has to hold on.
+// keeping: the effect has to hold on. So it has where it was seen and its step has not ended yet.
 func (wf *Workflow) keeping(g GoalEffect) bool {
-	st := &wf.Steps[wf.Plan.Lookup(g.Step)]
-	return slices.ContainsFunc(st.Effects, func(e Effect) bool { return string(e.ID) == g.Effect && e.open() })
+	i := wf.Plan.Lookup(g.Step)
+	over := func(e Effect) bool { return string(e.ID) == g.Effect && e.Kept != nil && e.Kept.Over }
+	return slices.ContainsFunc(wf.Plan.Steps[i].Keeps, func(k Keep) bool { return string(k.Effect) == g.Effect }) && !slices.ContainsFunc(wf.Steps[i].Effects, over)
 }
 
 func (wf *Workflow) allWaived() bool {
@@ -149,9 +145,8 @@ var GoalDerivations = []struct {
 	When  string
 	fits  func(*Workflow) bool
 }{
-	{GoalCancelled, "experiences were disabled before it was reached: it is evaluated no more, and its plan goes on as a plain one", func(wf *Workflow) bool { return wf.Plan.Goal.Off }},
 	{GoalCompleted, "every required effect is observed by accepted evidence and holds where it has to be kept, or was waived by a person; one at least is observed", (*Workflow).goalDone},
-	{GoalSafeEnd, "its deadline passed, or no decision came or was left, and it was ended safely; all its tasks are at rest", func(wf *Workflow) bool { return ended(wf) && safeEnd(wf.Cancel) }},
+	{GoalSafeEnd, "its deadline passed, or no decision came or was left, and it was ended safely; all its tasks are at rest", func(wf *Workflow) bool { return ended(wf) && safeEnd(wf.Cancel) && !wf.HoldsAny() }},
 	{GoalCancelled, "a person cancelled the plan, or all that was required", func(wf *Workflow) bool { return ended(wf) && (InfoOf(wf.Cancel).Class == User || wf.allWaived()) }},
 	{GoalFailed, "the plan has ended", ended},
 	{GoalSuspended, "somebody holds the plan", func(wf *Workflow) bool { return wf.held }},
@@ -163,10 +158,14 @@ var GoalDerivations = []struct {
 	{GoalWaiting, "it waits as planned", func(*Workflow) bool { return true }},
 }
 
-// GoalStatus is the state of the goal; "" where the plan has none.
+// GoalStatus is the state of the goal; "" where the plan has none. What has ended stays so: neither a cancel of what the goal did not
+// require nor a revision undoes it.
 func (wf *Workflow) GoalStatus() GoalStatus {
-	if wf.Plan.Goal == nil {
+	switch {
+	case wf.Plan.Goal == nil:
 		return ""
+	case wf.Goal.Terminal():
+		return wf.Goal
 	}
 	for _, d := range GoalDerivations {
 		if d.fits(wf) {
@@ -176,7 +175,7 @@ func (wf *Workflow) GoalStatus() GoalStatus {
 	panic("internal error: the table of goals has no last line")
 }
 
-// goalMoves tells those who watch that the goal has moved on.
+// goalMoves tells those who watch that the goal has moved on. That it has ended is durable before it is told.
 func (w *work) goalMoves(wf *Workflow) {
 	if now := wf.GoalStatus(); now != wf.Goal {
 		if on := goalObserved(wf.Goal, now); on != "" {
@@ -187,6 +186,7 @@ func (w *work) goalMoves(wf *Workflow) {
 		if now.Terminal() {
 			w.trace(wf, TraceEntry{Stage: StageGoal, What: string(now), Reason: wf.Cancel})
 		}
+		w.ch.Must = w.ch.Must || now.Terminal()
 	}
 }
 
@@ -208,15 +208,31 @@ func safeEnd(why Reason) bool {
 	return why == ReasonDeadlineExceeded || why == ReasonNoDecision || why == ReasonBudgetExhausted || why == ReasonTierBlocked
 }
 
-// fallBack ends the goal safely where nobody decides any more and it cannot be reached: whatever the plan has under way is stopped, and
-// nothing of it begins. In shadow nothing is done for a goal.
-func (w *work) fallBack(wf *Workflow, reason Reason) {
-	if !wf.supervised() || wf.Plan.Goal.Budget == nil || wf.Cancel != ReasonNone || !wf.goalLost() {
+// bounded says whether the budget of a goal binds the plan. In shadow nothing is done for a goal.
+func (p *Plan) bounded() bool {
+	return p.Goal != nil && p.Goal.Budget != nil && p.Goal.Tier != TierShadow
+}
+
+// fallBack ends the goal safely where nobody decides any more what becomes of a step, and without it the goal cannot be reached: whatever
+// the plan has under way is stopped, and nothing of it begins. It comes before the step takes its end: else a plan of which nothing else is
+// left would be told to have failed, and then to have been ended.
+func (w *work) fallBack(wf *Workflow, i int, end StepState, reason Reason) {
+	st := &wf.Steps[i]
+	is := st.State
+	st.State = end
+	lost := wf.Plan.bounded() && wf.Cancel == ReasonNone && !wf.Goal.Terminal() && wf.goalLost()
+	if st.State = is; !lost {
 		return
 	}
+	w.expireEffects(wf, i)
 	if sup := w.supervise(&gateQuery{wf: wf, i: -1, on: ObsMissed, reason: reason}); sup.Decision == DecideCancel {
-		w.expire(wf, reason)
+		w.endRest(wf, i, reason)
 	}
+}
+
+// comesToRest: a goal is ended safely when what its plan has left running stands still, or has not done so in spite of every stop.
+func (wf *Workflow) comesToRest() bool {
+	return wf.Plan.bounded() && safeEnd(wf.Cancel) && slices.ContainsFunc(wf.Attempts, func(a Attempt) bool { return a.State == Stopping && a.StopCalls < maxStops })
 }
 
 // goalLost: a required effect has no step any more that could still bring it about.
@@ -239,15 +255,16 @@ func (wf *Workflow) hopeless(i int) bool {
 
 // budget is what the plan may ask of the cloud in all.
 func (wf *Workflow) budget() Budget {
-	if wf.supervised() && wf.Plan.Goal.Budget != nil {
-		return Budget{Decisions: wf.Plan.Goal.Budget.Decisions, Replans: wf.Plan.Goal.Budget.Replans}
+	if wf.Plan.bounded() {
+		b := wf.Plan.Goal.Budget
+		return Budget{Decisions: b.Decisions, Replans: b.Replans}
 	}
 	return Budget{Decisions: maxDecisions, Replans: maxReplans}
 }
 
 // retriesLeft says whether the budget of the goal allows one more try without a person: a declared retry, or one that was decided.
 func (wf *Workflow) retriesLeft() bool {
-	if !wf.supervised() || wf.Plan.Goal.Budget == nil {
+	if !wf.Plan.bounded() {
 		return true
 	}
 	return wf.retries() < wf.Plan.Goal.Budget.Retries
@@ -269,8 +286,8 @@ func (wf *Workflow) retries() (used int64) {
 // EffectiveDeadlineMS is the shorter of the plan's deadline and its goal's; 0: none.
 func (p *Plan) EffectiveDeadlineMS() int64 {
 	ms := p.DeadlineMS
-	if g := p.Goal; g.kept() && g.Budget != nil && (ms == 0 || g.Budget.DeadlineMS < ms) {
-		ms = g.Budget.DeadlineMS
+	if p.bounded() && (ms == 0 || p.Goal.Budget.DeadlineMS < ms) {
+		ms = p.Goal.Budget.DeadlineMS
 	}
 	return ms
 }
@@ -290,10 +307,7 @@ func (wf *Workflow) goalReport() *GoalReport {
 		return nil
 	}
 	r := &GoalReport{Experience: g.Experience, ID: g.ID, Status: wf.GoalStatus(), Effects: wf.Closures(), Trace: wf.Trace}
-	switch {
-	case g.Off:
-		r.Reason = ReasonExperienceDisabled
-	case r.Status != GoalCompleted:
+	if r.Status != GoalCompleted {
 		r.Reason = wf.Reason
 	}
 	return r

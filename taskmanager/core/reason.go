@@ -182,3 +182,6 @@ func InfoOf(r Reason) ReasonInfo {
 	}
 	return Reasons[i]
 }
+
+// ofUser says whether a person, or somebody for them, is the reason.
+func (r Reason) ofUser() bool { return r != ReasonNone && InfoOf(r).Class == User }

@@ -249,6 +249,7 @@ func (w *work) setEffect(wf *Workflow, i, e int, to EffectState) {
 	st.Effects[e].State = to
 	st.dirty, w.touched = true, true
 	w.traceClosure(wf, i, e)
+	w.goalMoves(wf)
 }
 
 // attempt finds an attempt for writing, with its workflow; nil where the task is not known here.

@@ -43,6 +43,9 @@ func (w *work) started(ev Started) {
 				w.lose(wf, a)
 			}
 		}
+		if !wf.State.Terminal() {
+			w.progress(wf) // who holds it is not stored with it
+		}
 	}
 	if reboot && (!w.now.Trusted || w.dev.WallMS == 0) {
 		w.timeOff(shift)

@@ -23,8 +23,6 @@ type rig struct {
 	log []core.Output  // all outputs, in order
 	out []core.Message // all messages for the cloud
 	ch  core.Change    // of the last batch
-
-	wishes int
 }
 
 var update = flag.Bool("update", false, "rewrite the golden files and generated tables of this package")

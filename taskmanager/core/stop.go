@@ -41,6 +41,9 @@ func (w *work) stop(wf *Workflow, a *Attempt) {
 		w.ask(a) // the call may still be on its way: what the executor does not know it refuses from now on
 	}
 	w.ch.Must = true
+	if a.StopCalls >= maxStops {
+		w.progress(wf) // nobody waits for it any more
+	}
 }
 
 // withdraw takes back a dispatch that this very reduction decided: nothing of it has left.

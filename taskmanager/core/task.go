@@ -136,7 +136,7 @@ func (w *work) end(wf *Workflow, a *Attempt, how Outcome, reason Reason) {
 	for _, res := range a.Resources {
 		w.lastUsed(res)
 	}
-	if wf.held {
+	if wf.held || wf.Plan.bounded() && safeEnd(wf.Cancel) {
 		w.progress(wf) // it may be what the others of its workflow have waited for
 	}
 }
@@ -249,9 +249,7 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 		w.readFirst(wf, i, to, reason)
 		return
 	}
-	w.move(wf, i, to, reason)
-	w.ch.Must = true
-	w.notAsked(wf, i, sup)
+	w.notAsked(wf, i, to, reason, sup)
 	if wf.Plan.Steps[i].OnFailure == FailAbort && st.Wish != ReasonSuperseded {
 		w.abortRest(wf)
 	}

@@ -189,15 +189,12 @@ func (w *work) occurred(ev Occurred) {
 			w.expire(w.wf(id), ReasonExpired) // its time is over when the next begins
 		}
 	}
-	p, blocked := w.goalOf(t.occurrence(ev), nil)
+	p := t.occurrence(ev)
 	if w.peek(p.Workflow) == nil && w.tombOf(p.Workflow) == ReasonNone {
 		w.accept(PlanSubmitted{Head: Head{Hash: t.Hash, Local: p.Local, SentMS: ev.AtMS}, Plan: p})
 		w.ch.Must = true
-		switch { // as a plan that came now would be refused; so that somebody is told
-		case modeOf(w.dev.Holds).closed() && !p.stopsOnly():
-			w.cancelWorkflow(p.Workflow, ReasonNotAutomatic)
-		case len(blocked) > 0:
-			w.cancelWorkflow(p.Workflow, ReasonTierBlocked)
+		if modeOf(w.dev.Holds).closed() && !p.stopsOnly() {
+			w.cancelWorkflow(p.Workflow, ReasonNotAutomatic) // as a plan that came now would be refused; so that somebody is told
 		}
 	}
 }

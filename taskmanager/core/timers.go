@@ -147,18 +147,32 @@ func (w *work) attemptDue(wf *Workflow, a *Attempt) {
 }
 
 // expire ends a workflow at its deadline, or an occurrence when the next is due.
-func (w *work) expire(wf *Workflow, reason Reason) {
+func (w *work) expire(wf *Workflow, reason Reason) { w.endRest(wf, -1, reason) }
+
+// endRest ends what is left of a workflow but for one step, which is about to end by itself.
+func (w *work) endRest(wf *Workflow, but int, reason Reason) {
 	if wf.Cancel != ReasonNone {
 		return
 	}
 	wf.Cancel, wf.dirty = reason, true
 	w.traceEnd(wf, reason)
-	for i := range wf.Steps {
-		w.cancelStep(wf, i, reason)
+	if wf.Plan.Template != "" || wf.Plan.bounded() {
+		w.stopLeft(wf) // what an occurrence or a goal has begun ends with it, also where its step has ended
 	}
-	if wf.Plan.Template != "" {
-		w.stopLive(wf) // what an occurrence has begun ends with it, also where its step has ended
+	for i := range wf.Steps {
+		if i != but {
+			w.cancelStep(wf, i, reason)
+		}
 	}
 	w.progress(wf)
 	w.ch.Must = true
+}
+
+// stopLeft stops what steps have left running that have ended.
+func (w *work) stopLeft(wf *Workflow) {
+	for i := range wf.Attempts {
+		if a := &wf.Attempts[i]; a.holds() && a.State != Stopping && !wf.Steps[a.Step].State.active() {
+			w.stop(wf, a)
+		}
+	}
 }

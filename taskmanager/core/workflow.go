@@ -17,7 +17,6 @@ func (w *work) progress(wf *Workflow) {
 	wf.State, wf.dirty = to, true
 	if to.Terminal() {
 		wf.Ended, wf.Reason = w.now.Boot, workflowReason(wf)
-		w.letGoOfExperience(wf)
 	}
 }
 
@@ -52,7 +51,7 @@ func deriveState(wf *Workflow) WorkflowState {
 }
 
 func ended(wf *Workflow) bool {
-	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() || s.Keeping() })
+	return !slices.ContainsFunc(wf.Steps, func(s Step) bool { return !s.State.Terminal() || s.Keeping() }) && !wf.comesToRest()
 }
 
 func started(wf *Workflow) bool {
