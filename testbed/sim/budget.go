@@ -27,14 +27,15 @@ func (j *judge) questioned(c core.Change) {
 		if j.questions[at.wf] == nil {
 			j.questions[at.wf] = map[core.EscalationID]bool{}
 		}
-		if j.questions[at.wf][q.ID] = true; len(j.questions[at.wf]) > mostQuestions {
-			j.m.failf("budget: %s has asked %d times", at.wf, len(j.questions[at.wf]))
+		j.questions[at.wf][q.ID] = true
+		if most, _ := j.most(at.wf); int64(len(j.questions[at.wf])) > most {
+			j.m.failf("budget: %s has asked %d times, %d are allowed", at.wf, len(j.questions[at.wf]), most)
 		}
 	}
 }
 
 // decision sees an answer that was taken.
-func (j *judge) decision(ev core.DecisionReceived, a *core.Answer) {
+func (j *judge) decision(ev core.DecisionReceived, a *core.Answer, now int64) {
 	if !a.Accepted || ev.Before != nil {
 		return
 	}
@@ -44,15 +45,26 @@ func (j *judge) decision(ev core.DecisionReceived, a *core.Answer) {
 			continue
 		}
 		delete(j.asked, at)
-		if ev.Action == core.ActReplan {
+		_, most := j.most(at.wf)
+		switch ev.Action {
+		case core.ActReplan, core.ActSubstitute:
 			j.superseded(at.wf)
-			if j.replans[at.wf]++; j.replans[at.wf] > mostReplans {
-				j.m.failf("budget: %s was replanned %d times", at.wf, j.replans[at.wf])
+			j.takes(ev.Plan, now)
+			fallthrough
+		case core.ActReturn:
+			if j.replans[at.wf]++; int64(j.replans[at.wf]) > most {
+				j.m.failf("budget: %s was replanned %d times, %d are allowed", at.wf, j.replans[at.wf], most)
 			}
+		}
+		if ev.Action == core.ActRetry {
+			j.retried(at.wf)
+		}
+		if ev.Action == core.ActCancel || ev.Action == core.ActReturn {
+			j.decisionOn[at] = true
 		}
 		return
 	}
-	j.m.failf("budget: the answer to %s is accepted, and nobody asks that", ev.Escalation)
+	j.m.failf("late decision: the answer to %s is accepted, and nobody asks that", ev.Escalation)
 }
 
 // superseded: a revision goes over every open question of a workflow.

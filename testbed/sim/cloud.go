@@ -24,6 +24,7 @@ type cloud struct {
 	revised map[core.WorkflowID]int              // revisions so far
 	dues    []string                             // stamps that schedules asked for
 	wished  map[core.WorkflowID][]map[string]any // the steps of the latest revision
+	goals   map[core.WorkflowID]*wanted
 }
 
 // letter is one message of the planner. It is sent again until an answer is heard.
@@ -40,7 +41,7 @@ type delivery struct {
 }
 
 func newCloud(m *home) *cloud {
-	return &cloud{m: m, letters: map[core.MessageID]*letter{}, heard: map[int64]core.Message{}, over: map[core.WorkflowID]bool{}, sent: map[int64]int{}, asked: map[stepRef]int{}, wished: map[core.WorkflowID][]map[string]any{}, revised: map[core.WorkflowID]int{}}
+	return &cloud{m: m, letters: map[core.MessageID]*letter{}, heard: map[int64]core.Message{}, over: map[core.WorkflowID]bool{}, sent: map[int64]int{}, asked: map[stepRef]int{}, wished: map[core.WorkflowID][]map[string]any{}, goals: map[core.WorkflowID]*wanted{}, revised: map[core.WorkflowID]int{}}
 }
 
 func rowID(x core.Message) core.MessageID { return core.MessageID(fmt.Sprintf("u-%d", x.Seq)) }
@@ -48,13 +49,36 @@ func rowID(x core.Message) core.MessageID { return core.MessageID(fmt.Sprintf("u
 // submit hands in plan number n of this play.
 func (c *cloud) submit(n int, d dice) {
 	wf := fmt.Sprintf("wf_%d", n)
-	steps := c.m.requests(wf, d)
-	ev := c.m.plan(wf, d, steps)
-	c.wished[ev.Plan.Workflow] = steps
+	p := draft{wf: wf, requests: c.m.requests(wf, d), goal: c.wish(wf)}
+	if p.goal != nil {
+		own := c.m.stream("experience of " + wf)
+		p.goal.fit(p.requests)
+		p.exp = p.goal.write(own, p.requests)
+		if code := c.spoil(p.exp, flaws, c.m.exp.Tier, own, wf); code != "" {
+			c.postBad(p, code, d, core.MessageID("plan-"+wf))
+			return
+		}
+	}
+	ev := c.m.plan(p, d)
+	c.wished[ev.Plan.Workflow], c.goals[ev.Plan.Workflow] = p.requests, p.goal
 	ev.Hash = "plan of " + wf
 	c.plans = append(c.plans, ev)
 	c.m.tally.Plans++
 	c.post(ev.Msg, ev)
+}
+
+// postBad sends a plan or a revision whose experience has a flaw.
+func (c *cloud) postBad(p draft, code core.Reason, d dice, id core.MessageID) {
+	ev := c.m.message(p, d)
+	c.m.judge.expects(id, core.WorkflowID(p.wf), code)
+	switch ev := ev.(type) {
+	case core.Refused:
+		ev.Msg, ev.Answer.Ref, ev.Hash = id, id, string(id)
+		c.post(id, ev)
+	case core.PlanSubmitted:
+		ev.Msg, ev.Hash = id, string(id)
+		c.post(id, ev)
+	}
 }
 
 // resendMS is how long the planner waits for an answer before it sends a message again.

@@ -47,7 +47,7 @@ func (c *cloud) decide(x core.Message) {
 		m.hit(DecisionNotAllowed, m.T+after+1_000, decided)
 		bad := ev
 		bad.Msg += "-bad"
-		bad.Action = core.Action([]string{"complete", "skip", "ask_user"}[d.IntN(3)])
+		bad.Action = c.notOffered(q, d)
 		m.at(d.between(100, 5_000), func() { c.post(bad.Msg, bad) })
 	case 4:
 		m.hit(DecisionStale, m.T+after+1_000, decided)
@@ -58,18 +58,36 @@ func (c *cloud) decide(x core.Message) {
 	}
 	m.at(after, func() {
 		switch ev.Action {
-		case core.ActReplan:
-			p := c.next(at.wf, d, []string{string(at.step)})
-			ev.Plan = p.Plan
-		case core.ActSubstitute:
-			ev.Action = core.ActCancel
+		case core.ActReplan, core.ActSubstitute:
+			next, code := c.next(at.wf, d, []string{string(at.step)}, name)
+			switch next := next.(type) {
+			case core.PlanSubmitted:
+				ev.Plan = next.Plan
+			case core.Refused:
+				ev.Faults = next.Answer.Faults
+			}
+			if code != "" {
+				m.judge.expects(ev.Msg, at.wf, code)
+			}
 		}
 		c.post(ev.Msg, ev)
 	})
 }
 
-// next makes the next revision of a plan: new steps after what has begun, and some of the old ones again.
-func (c *cloud) next(wf core.WorkflowID, d dice, cancel []string) core.PlanSubmitted {
+// notOffered is an action that the question does not offer: one that nobody offers, or one that is not left.
+func (c *cloud) notOffered(q *core.Question, d dice) core.Action {
+	all := []core.Action{"complete", "skip", "pause", "continue"}
+	for _, a := range []core.Action{core.ActRetry, core.ActReplan, core.ActSubstitute, core.ActReturn} {
+		if !slices.Contains(q.Allowed, a) {
+			all = append(all, a)
+		}
+	}
+	return all[d.IntN(len(all))]
+}
+
+// next makes the next revision of a plan: new steps after what has begun, and some of the old ones again. It keeps the goal, or has a
+// flaw with this code.
+func (c *cloud) next(wf core.WorkflowID, d dice, cancel []string, name string) (core.Event, core.Reason) {
 	m := c.m
 	rev := int64(1)
 	if p := m.judge.plans[wf]; p != nil {
@@ -94,9 +112,33 @@ func (c *cloud) next(wf core.WorkflowID, d dice, cancel []string) core.PlanSubmi
 		}
 		steps = append(steps, s)
 	}
-	ev := m.revision(string(wf), rev, d, steps, cancel)
+	p := draft{wf: string(wf), rev: rev, requests: steps, cancel: cancel, goal: c.goals[wf]}
+	var code core.Reason
+	if p.goal != nil {
+		own := m.stream("experience of " + name)
+		p.goal.fit(steps)
+		p.exp = p.goal.write(own, steps)
+		c.vary(p, own)
+		most := p.goal.tier
+		if p.goal.lowered {
+			most = core.TierFull
+		}
+		if code = c.spoil(p.exp, revisedFlaws, most, own, name); code != "" {
+			return m.message(p, d), code
+		}
+	}
 	c.wished[wf] = steps
-	return ev
+	return m.plan(p, d), ""
+}
+
+// vary writes a revision that would buy more, or that lowers the tier.
+func (c *cloud) vary(p draft, d dice) {
+	if b, ok := p.exp["budget"].(map[string]any); ok && d.coin() {
+		b["max_decisions"], b["max_replans"], b["automatic_retries"] = 20, 20, 20
+	}
+	if d.oneIn(8) && !c.m.pure() {
+		p.exp["tier"], p.goal.lowered = "shadow", true
+	}
 }
 
 // alone says that a step refers to no other one, which the revision may leave out.
@@ -133,7 +175,19 @@ func (c *cloud) revise(d dice, name string) {
 			cancel = append(cancel, s["cloud_step_id"].(string))
 		}
 	}
-	ev := c.next(wf, d, cancel)
+	id := core.MessageID("rev-" + name)
+	got, code := c.next(wf, d, cancel, name)
+	if code != "" {
+		m.judge.expects(id, wf, code)
+	}
+	ev, whole := got.(core.PlanSubmitted)
+	if !whole {
+		bad := got.(core.Refused)
+		bad.Msg, bad.Answer.Ref, bad.Hash = id, id, "revision "+name
+		m.hit(Revision, m.T+10_000, nil)
+		c.post(id, bad)
+		return
+	}
 	f := Revision
 	switch {
 	case c.over[wf] || m.judge.cancelled[wf]:
@@ -143,7 +197,7 @@ func (c *cloud) revise(d dice, name string) {
 		ev.Plan.Revision = max(0, ev.Plan.Revision-2)
 	}
 	m.hit(f, m.T+10_000, nil)
-	ev.Msg = core.MessageID("rev-" + name)
+	ev.Msg = id
 	ev.Hash = "revision " + name
 	c.post(ev.Msg, ev)
 }

@@ -66,6 +66,11 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 				m := newHome(cat, seed, nil)
 				m.keep = o.Story
 				broken := m.play()
+				if broken == nil && m.pure() && m.whim(comparedEvery, 21) == 0 {
+					var sent int
+					sent, broken = rollback(cat, seed)
+					m.tally.Rollbacks += int64(sent)
+				}
 				mu.Lock()
 				m.tally.Homes = 1
 				sum.add(&m.tally)
@@ -128,6 +133,16 @@ func (s *Summary) breaks(f Failure) {
 		s.Double++
 	case "dispatch after cancel":
 		s.AfterCancel++
+	case "false goal":
+		s.FalseGoals++
+	case "wrong end", "safe end":
+		s.WrongEnds++
+	case "budget":
+		s.Overruns++
+	case "late decision":
+		s.LateDecisions++
+	case "endless goal":
+		s.Endless++
 	default:
 		s.Other++
 	}

@@ -29,11 +29,14 @@ type home struct {
 	cover   *coverage
 	tally   Tally
 
-	without map[string]bool // decisions that are left out
-	named   []string        // decisions that were made, where somebody wants to leave some out
-	calm    bool            // nothing goes wrong any more
-	keep    bool            // the story is wanted
-	story   []string
+	without  map[string]bool // decisions that are left out
+	named    []string        // decisions that were made, where somebody wants to leave some out
+	calm     bool            // nothing goes wrong any more
+	exp      bridge.Experiences
+	plain    bool // no plan brings its experience
+	compared bool // with the same home, see rollback
+	keep     bool // the story is wanted
+	story    []string
 
 	T        int64
 	queue    queue
@@ -43,6 +46,7 @@ type home struct {
 
 	known     reckoned // of the schedule
 	setBackMS int64    // how far a trusted clock ever went back
+	offMS     int64    // how long the device was off so far, as far as it may not know
 
 	agent
 }
@@ -97,7 +101,8 @@ func (f failure) Error() string { return string(f) }
 
 func newHome(cat *catalog.Catalog, seed uint64, without map[string]bool) *home {
 	m := &home{seed: seed, cat: cat, without: without, T: 1_000_000, tally: newTally()}
-	m.codec = bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: cat, AllowJSON: true, NewID: func() string { return "m" }})
+	m.exp = experiencesOf(m.stream("experiences"))
+	m.codec = bridge.New(bridge.Options{DeviceID: "rb-1", Catalog: cat, AllowJSON: true, Experiences: m.exp, NewID: func() string { return "m" }})
 	m.robot, m.cloud, m.judge, m.cover, m.disk = newRobot(m), newCloud(m), newJudge(m), newCoverage(), newDisk()
 	m.methods = slices.Sorted(maps.Keys(cat.Operations))
 	m.trusted = true
@@ -142,6 +147,7 @@ func (m *home) play() (broken error) {
 	m.judge.allEnded()
 	m.epilogue()
 	m.disk.replay(m)
+	m.disk.integrity(m)
 	return nil
 }
 

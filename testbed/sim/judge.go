@@ -57,6 +57,17 @@ type judge struct {
 	begun      map[core.WorkflowID]bool // occurrences
 	sawBegin   map[core.Occurred]*write // the change in which the judge saw it begin
 	foreignAt  int64                    // when that was said last
+
+	aims       map[core.WorkflowID]*aim
+	effects    map[effectRef]core.EffectState // as they were told
+	flawed     map[core.MessageID]flawed
+	decidedAt  map[core.TaskID]int64 // when its dispatch was decided
+	decisionOn map[stepRef]bool      // an answer has given it up
+	dropped    map[stepRef]bool      // a revision has stopped it
+	ranOn      map[stepRef]bool      // its stop was refused
+	saysEndAt  map[core.TaskID]int64
+	cutAt      int64    // the last end of the process
+	sent       []string // each dispatch, where two homes are compared
 }
 
 type stepRef struct {
@@ -67,7 +78,7 @@ type stepRef struct {
 func (s stepRef) String() string { return fmt.Sprintf("%s/%s", s.wf, s.step) }
 
 func newJudge(m *home) *judge {
-	return &judge{m: m, schedules: map[core.WorkflowID]*standing{}, begun: map[core.WorkflowID]bool{}, sawBegin: map[core.Occurred]*write{}, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
+	return &judge{m: m, aims: map[core.WorkflowID]*aim{}, saysEndAt: map[core.TaskID]int64{}, effects: map[effectRef]core.EffectState{}, flawed: map[core.MessageID]flawed{}, decidedAt: map[core.TaskID]int64{}, decisionOn: map[stepRef]bool{}, dropped: map[stepRef]bool{}, ranOn: map[stepRef]bool{}, schedules: map[core.WorkflowID]*standing{}, begun: map[core.WorkflowID]bool{}, sawBegin: map[core.Occurred]*write{}, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
 		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, endedIn: map[stepRef]int{}, saysFailed: map[core.TaskID]bool{},
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
@@ -105,7 +116,7 @@ func (j *judge) decided(batch []item, c core.Change) {
 		for _, a := range wf.Attempts {
 			if _, known := j.owner[a.Task]; !known {
 				at := stepRef{wf.Plan.Workflow, wf.Steps[a.Step].ID}
-				j.owner[a.Task] = at
+				j.owner[a.Task], j.decidedAt[a.Task] = at, j.m.T
 				j.tries[at] = append(j.tries[at], a.Task)
 			}
 		}
@@ -132,6 +143,9 @@ func (j *judge) durable(w *write) {
 		}
 	}
 	for i, it := range batch {
+		if it.msg != nil {
+			j.refused(it.msg.id, c.Answers[i], c)
+		}
 		switch ev := it.ev.(type) {
 		case core.ControlReceived:
 			if !j.seen[ev.Msg] {
@@ -153,6 +167,10 @@ func (j *judge) durable(w *write) {
 			}
 			if c.Answers[i].Accepted && ev.Before == nil {
 				j.superseded(ev.Plan.Workflow)
+				j.takes(ev.Plan, w.at)
+				if told := c.Answers[i].Reason == core.ReasonExperienceDisabled; told != ev.Plan.NoGoal {
+					m.failf("told: %s is accepted with %q, and experiences are off: %v", ev.Plan.Workflow, c.Answers[i].Reason, ev.Plan.NoGoal)
+				}
 			}
 			if id := ev.Plan.Workflow; c.Answers[i].Accepted && !j.accepted[id] {
 				if j.accepted[id] = true; ev.Before == nil && ev.SentMS <= j.cancelAll {
@@ -160,7 +178,7 @@ func (j *judge) durable(w *write) {
 				}
 			}
 		case core.TaskEnded:
-			j.ends(ev)
+			j.ends(ev, w.at)
 		case core.StopAnswered:
 			if ev.To == core.ToPause && ev.Accepted {
 				j.restKnown[ev.Task] = true
@@ -170,11 +188,11 @@ func (j *judge) durable(w *write) {
 				j.pausedOnce[at.wf], j.restKnown[ev.Task] = true, true
 			}
 			if ev.Known == core.KnownEnded && ev.Ended != nil {
-				j.ends(*ev.Ended)
+				j.ends(*ev.Ended, w.at)
 			}
 		case core.DecisionReceived:
 			if !j.seen[core.MessageID(ev.Escalation)] {
-				j.decision(ev, c.Answers[i])
+				j.decision(ev, c.Answers[i], w.at)
 				j.seen[core.MessageID(ev.Escalation)] = c.Answers[i].Accepted
 			}
 		case core.Observed:
@@ -204,12 +222,28 @@ func (j *judge) durable(w *write) {
 			m.failf("dispatch after cancel: %s of %s leaves with its own cancel", d.Method, j.nameOf(d.Task))
 		}
 	}
+	var ends []core.WorkflowID
 	for _, mv := range c.Moves {
-		if mv.Step != "" && mv.Effect == "" {
+		switch {
+		case mv.Goal != "":
+			if j.goalMoved(mv, w.at) {
+				ends = append(ends, mv.Workflow)
+			}
+		case mv.Effect != "":
+			j.effects[effectRef{stepRef{mv.Workflow, mv.Step}, mv.Effect}] = core.EffectState(mv.To)
+		case mv.Step != "":
 			j.moved(mv, w.at)
 		}
 	}
+	for _, id := range ends { // of a commit all moves are one
+		j.goalEnds(id, j.aims[id], w.at)
+	}
 	j.questioned(c)
+	for _, wf := range c.Workflows {
+		if is := wf.GoalStatus(); is != wf.Goal {
+			m.failf("told: the goal of %s is %s, and those who watch were told %q", wf.Plan.Workflow, is, wf.Goal)
+		}
+	}
 }
 
 // answers: each message that the agent took is answered exactly once.
@@ -261,12 +295,12 @@ func (j *judge) over(id core.WorkflowID) bool {
 	return true
 }
 
-func (j *judge) ends(ev core.TaskEnded) {
+func (j *judge) ends(ev core.TaskEnded, now int64) {
 	at, ok := j.owner[ev.Task]
 	if !ok || !j.kept[ev.Task] || j.saysEnd[ev.Task] || ev.Source != "" && ev.Source != "home" {
 		return
 	}
-	j.saysEnd[ev.Task] = true
+	j.saysEnd[ev.Task], j.saysEndAt[ev.Task] = true, now
 	j.saysFailed[ev.Task] = ev.Outcome == core.OutcomeFailed && !j.told[at].Terminal() && !j.stopAsked[ev.Task] // who was stopped has not failed
 }
 
@@ -281,10 +315,16 @@ func (j *judge) moved(mv core.Move, decided int64) {
 	if before != "" && mv.From != string(before) {
 		m.failf("%s was told to be %s, and goes to %s from %s", at, before, to, mv.From)
 	}
+	if before == core.Cancelling && to == core.Running {
+		j.ranOn[at] = true
+	}
 	j.told[at] = to
 	m.robot.moved(at, to)
 	if to != core.Blocked {
 		delete(j.asked, at)
+	}
+	if to == core.RetryWait {
+		j.retried(at.wf)
 	}
 	if !to.Terminal() {
 		return
@@ -325,7 +365,9 @@ func (j *judge) output(out core.Output) {
 	if j.sentAt[d.Task] != 0 {
 		m.failf("double operation: %s was dispatched twice", d.Task)
 	}
-	j.sentAt[d.Task] = m.T
+	if j.sentAt[d.Task] = m.T; m.compared {
+		j.sent = append(j.sent, fmt.Sprintf("%d %s %s %v %v", m.T, j.nameOf(d.Task), d.Task, d.Method, d.Params))
+	}
 	if d.Method == j.planted {
 		m.failf("planted: %s is dispatched", d.Method)
 	}
@@ -339,6 +381,7 @@ func (j *judge) output(out core.Output) {
 	if j.told[at].Terminal() {
 		m.failf("terminal is terminal: %s of %s is dispatched, it is %s", d.Method, at, j.told[at])
 	}
+	j.goalAllows(at, d)
 	spec := j.spec(at)
 	if guard := j.unsafe(at, spec); guard != "" {
 		m.failf("held: %s of %s is dispatched, and %s forbids it", d.Method, at, guard)
@@ -402,6 +445,12 @@ func (j *judge) began(now *job) {
 // cut: the process is gone. What was told of steps that go on is worth nothing now; what has ended stays so.
 func (j *judge) cut() {
 	maps.DeleteFunc(j.told, func(_ stepRef, s core.StepState) bool { return !s.Terminal() })
+	j.cutAt = j.m.T
+	for _, a := range j.aims {
+		if !a.told.Terminal() {
+			a.told = ""
+		}
+	}
 	clear(j.bare)
 	clear(j.readings)
 	clear(j.saysEnd) // an end that nobody waited for may be forgotten: it is asked for again
@@ -429,6 +478,7 @@ func (j *judge) restarted() {
 				lost("%s/%s was told to be %s and is %s", id, wf.Steps[i].ID, told, wf.Steps[i].State)
 			}
 		}
+		j.goalsThere(id, wf)
 		if r := j.results[id]; r != nil && r.Status != wf.State {
 			lost("%s was reported %s and is %s", id, r.Status, wf.State)
 		}
@@ -480,11 +530,15 @@ func (j *judge) heard(x core.Message) {
 			}
 			j.told[at] = r.State
 		}
+		j.goalReported(x.Workflow, x.Result)
 	}
 }
 
 func text(r *core.Result) string {
 	t := string(r.Status) + " " + string(r.Reason)
+	if g := r.Goal; g != nil {
+		t += fmt.Sprintf(" %s:%s:%s:%s:%v", g.Experience, g.ID, g.Status, g.Reason, g.Effects)
+	}
 	for _, s := range r.Steps {
 		t += fmt.Sprintf(" %s:%s:%s:%d", s.ID, s.State, s.Reason, s.Attempts)
 	}
@@ -519,6 +573,7 @@ func (j *judge) allEnded() {
 		}
 	}
 	j.schedulesKept()
+	j.goalsEnded()
 	for _, l := range m.cloud.letters {
 		if !l.answered {
 			m.failf("answers: %s was never answered", l.id)

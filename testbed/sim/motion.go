@@ -110,7 +110,10 @@ func (r *robot) endIn(j *job, after int64) {
 	})
 }
 
-func (r *robot) set(k catalog.ContextKey, v any) { r.values[k] = v }
+func (r *robot) set(k catalog.ContextKey, v any) {
+	r.values[k] = v
+	r.remember(k)
+}
 
 // event reports something of a task, now; the last one is what a Query tells.
 func (r *robot) event(j *job, name catalog.EventName, data core.Values, last bool) {

@@ -11,21 +11,26 @@ import (
 
 func wfID(id string) core.WorkflowID { return core.WorkflowID(id) }
 
-// plan makes the event of a plan message, by the very codec of the device.
-func (m *home) plan(wf string, d dice, requests []map[string]any) core.PlanSubmitted {
-	return m.revision(wf, 0, d, requests, nil)
+// draft is a plan as the planner writes it.
+type draft struct {
+	wf       string
+	rev      int64
+	cancel   []string
+	schedule map[string]any
+	requests []map[string]any
+	goal     *wanted        // nil: none
+	exp      map[string]any // what is written of it; empty: nothing
 }
 
-func (m *home) revision(wf string, rev int64, d dice, requests []map[string]any, cancel []string) core.PlanSubmitted {
-	head := map[string]any{"cloud_workflow_id": wf, "plan_id": "pl_" + wf, "revision": rev}
-	if len(cancel) > 0 {
-		head["cancel_steps"] = cancel
+// message makes the event of a plan, by the very codec of the device. One with a flaw is refused there, or behind it.
+func (m *home) message(p draft, d dice) core.Event {
+	head := map[string]any{"cloud_workflow_id": p.wf, "plan_id": "pl_" + p.wf, "revision": p.rev}
+	if len(p.cancel) > 0 {
+		head["cancel_steps"] = p.cancel
 	}
-	return m.message(head, d, requests)
-}
-
-// message makes the event of a plan with this head.
-func (m *home) message(head map[string]any, d dice, requests []map[string]any) core.PlanSubmitted {
+	if p.schedule != nil {
+		head["schedule"] = p.schedule
+	}
 	deadline := d.between(30_000, 600_000)
 	if !d.oneIn(16) {
 		deadline = 0
@@ -36,17 +41,35 @@ func (m *home) message(head map[string]any, d dice, requests []map[string]any) c
 	case 1:
 		head["priority"] = "user"
 	}
-	body, err := json.Marshal(map[string]any{"workflow": head, "device_task_requests": requests})
+	plan := map[string]any{"workflow": head, "device_task_requests": p.requests}
+	if len(p.exp) > 0 && !m.plain {
+		plan["experience"] = p.exp
+	}
+	body, err := json.Marshal(plan)
 	if err != nil {
 		m.failf("the simulation made a bad plan: %v", err)
 	}
 	text := `{"v":"` + wire.Version + `","type":"plan","id":"0190a000-0000-7000-8000-000000000001","device_id":"rb-1","sent_at":"2026-11-30T09:00:00.000Z","body":` + string(body) + `}`
-	ev, ok := m.codec.Decode([]byte(text), false).(core.PlanSubmitted)
+	got := m.codec.Decode([]byte(text), false)
+	ev, ok := got.(core.PlanSubmitted)
 	if !ok {
-		m.failf("the simulation made a bad plan: %s\n%+v", body, m.codec.Decode([]byte(text), false))
+		return got
 	}
 	ev.Plan.DeadlineMS = deadline // past the door, which would refuse one that is too short
+	if g := ev.Plan.Goal; g != nil && g.Budget != nil {
+		g.Budget.DeadlineMS = p.goal.deadlineMS
+	}
 	ev.ExpireMS, ev.SentMS, ev.Msg = 0, wallMS+m.T, core.MessageID("plan-"+string(ev.Plan.Workflow))
+	return ev
+}
+
+// plan makes the event of a plan that has no flaw.
+func (m *home) plan(p draft, d dice) core.PlanSubmitted {
+	got := m.message(p, d)
+	ev, ok := got.(core.PlanSubmitted)
+	if !ok {
+		m.failf("the simulation made a bad plan: %v %v\n%+v", p.requests, p.exp, got)
+	}
 	return ev
 }
 

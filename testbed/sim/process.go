@@ -155,6 +155,7 @@ func (m *home) kill(lost []item) {
 		m.hit(Reboot, m.T+1, m.recovered)
 		m.bootNo++
 		m.boot = m.T + d.between(1, after) - d.between(0, 200_000)
+		m.offMS += m.T + after - m.wrote + wallRightMS + m.setBackMS
 		m.trusted, m.wallOff = true, 0
 		if d.oneIn(4) {
 			m.hit(ClockUntrusted, 0, nil)

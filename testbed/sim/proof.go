@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -15,15 +16,19 @@ func cut(target string) (core.WorkflowID, core.StepID) {
 
 // proven: no step is completed unless the robot did it, for this very task, after its dispatch.
 func (j *judge) proven(at stepRef, task core.TaskID, spec *core.StepSpec) {
-	m := j.m
-	false_ := func(f string, args ...any) {
-		m.failf("false completion: "+f, args...)
+	if why := j.unproven(at, task, spec, spec.Effects); why != "" {
+		j.m.failf("false completion: %s, %s", at, why)
 	}
+}
+
+// unproven says what is missing of the effects of a task in the robot's own log, "" where nothing is.
+func (j *judge) unproven(at stepRef, task core.TaskID, spec *core.StepSpec, effects []catalog.EffectID) string {
+	m := j.m
 	if spec.Target == core.OnCloud {
 		if !j.cloudDone[task] {
-			false_("%s, the cloud never did %s", at, task)
+			return fmt.Sprintf("the cloud never did %s", task)
 		}
-		return
+		return ""
 	}
 	v := m.robot.values
 	d := m.robot.log[task]
@@ -33,33 +38,34 @@ func (j *judge) proven(at stepRef, task core.TaskID, spec *core.StepSpec) {
 	switch spec.Method {
 	case "setMoveTo":
 		if d.effect == 0 && v["movement.location"] != spec.Call["position"] {
-			false_("%s, the robot never got to %v for %s", at, spec.Call["position"], task)
+			return fmt.Sprintf("the robot never got to %v for %s", spec.Call["position"], task)
 		}
 	case "returnToStation":
 		if d.effect == 0 && v["station.docked"] != true {
-			false_("%s, the robot never got there for %s", at, task)
+			return fmt.Sprintf("the robot never got there for %s", task)
 		}
 	case "startBasicAirClear":
-		if d.effect == 0 || slices.Contains(spec.Effects, "air_cleaning_completed") && (d.ended == 0 || d.stops || d.fate.fails) {
-			false_("%s, the robot did not clean for %s", at, task)
+		if d.effect == 0 || slices.Contains(effects, "air_cleaning_completed") && (d.ended == 0 || d.stops || d.fate.fails) {
+			return fmt.Sprintf("the robot did not clean for %s", task)
 		}
 	case "startVitalSign":
 		if d.ended == 0 {
-			false_("%s, nobody measured for %s", at, task)
+			return fmt.Sprintf("nobody measured for %s", task)
 		}
 	case "setScreen", "setVolume", "setMannerMode":
 		if d.effect == 0 && !j.setting(spec) {
-			false_("%s, %v was never set by %s, and it is %v", at, spec.Call, task, v)
+			return fmt.Sprintf("%v was never set by %s, and it is %v", spec.Call, task, v)
 		}
 	case "stopMovement", "stopCleaning":
 		res := spec.Stops[0]
 		if o := m.robot.motion[res]; o != nil && !o.resting && d.effect == 0 && o.began != 0 && o.began < j.sentAt[task] {
-			false_("%s, and %s still runs on %s", at, o.task, res)
+			return fmt.Sprintf("and %s still runs on %s", o.task, res)
 		}
 	}
 	if j.sentAt[task] == 0 {
-		false_("%s, it was never sent", at)
+		return "it was never sent"
 	}
+	return ""
 }
 
 // setting says whether a setting is true now.

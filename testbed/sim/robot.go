@@ -23,6 +23,7 @@ type robot struct {
 	values   map[catalog.ContextKey]any
 	changed  map[catalog.ContextKey]int64 // when somebody else changed it
 	asked    map[core.TaskID]int          // stops and queries so far
+	shots    []shot
 
 	hangs, blind, silent int64 // until when it answers nothing, has no readings, does not answer reads
 }

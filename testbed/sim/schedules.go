@@ -121,7 +121,12 @@ func (c *cloud) schedule(id, zone string, rev int64, d dice) {
 	if d.coin() {
 		sched["end_at"] = due.Add(time.Duration(1+d.IntN(10)) * time.Minute).Format("15:04")
 	}
-	ev := m.message(map[string]any{"cloud_workflow_id": id, "plan_id": "pl_" + id, "revision": rev, "schedule": sched}, d, steps)
+	p := draft{wf: id, rev: rev, schedule: sched, requests: steps, goal: c.wish(id)}
+	if p.goal != nil {
+		p.goal.fit(steps)
+		p.exp = p.goal.write(m.stream(fmt.Sprintf("experience of %s.%d", id, rev)), steps)
+	}
+	ev := m.plan(p, d)
 	ev.Msg, ev.Hash = core.MessageID(fmt.Sprintf("plan-%s.%d", id, rev)), fmt.Sprintf("plan of %s, revision %d", id, rev)
 	c.dues = append(c.dues, due.Format(stampForm))
 	c.post(ev.Msg, ev)
@@ -270,6 +275,11 @@ func (j *judge) occurs(ev core.Occurred, w *write) {
 		m.failf("%s begins %d ms before its moment", id, at.UnixMilli()-w.now.WallMS)
 	}
 	j.begun[id], j.accepted[id] = true, true
+	if g := s.plan.Goal; g != nil {
+		own := *g
+		own.Experience += "@" + ev.Stamp
+		j.aimsAt(id, &own, w.at)
+	}
 	m.tally.Occurrences++
 }
 
