@@ -11,14 +11,19 @@ import (
 type acts struct {
 	Give          []string `json:"give"`       // asks for something to be done: 줘, 주실래요, 부탁해
 	Imperative    []string `json:"imperative"` // tells to do something, or only names it: 켜, 추가해, 설정
+	Nominal       []string `json:"nominal"`    // nouns that alone tell to do something, at the end
+	Trailing      []string `json:"trailing"`   // words behind the verb that say nothing
 	Desire        []string `json:"desire"`
 	Curious       []string `json:"curious"`
 	Question      []string `json:"question"`
-	Inform        []string `json:"inform"`  // verbs that ask to be told something
-	Comfort       []string `json:"comfort"` // verbs of what people ask of one another
-	Wh            []string `json:"wh"`      // asks for a fact
-	Why           []string `json:"why"`     // asks for a reason or an opinion
-	Self          []string `json:"self"`    // talks about oneself and one's own people
+	Inform        []string `json:"inform"`     // verbs that ask to be told something
+	Comfort       []string `json:"comfort"`    // verbs of what people ask of one another
+	Wh            []string `json:"wh"`         // asks for a fact
+	WhEnds        []string `json:"wh_ends"`    // endings that ask beside a word of Wh
+	Why           []string `json:"why"`        // asks for a reason or an opinion
+	Going         []string `json:"going"`      // verbs that end like the particle 가
+	Indefinite    []string `json:"indefinite"` // begin like Wh and ask nothing: 언제나
+	Self          []string `json:"self"`       // talks about oneself and one's own people
 	Interjections []string `json:"interjections"`
 	Particles     []string `json:"particles"`
 	WithRequest   []string `json:"topic_only_with_request"` // nouns that mean something else in most sentences
@@ -44,6 +49,7 @@ type reading struct {
 	comfort    bool
 	personal   bool
 	fragment   bool
+	statement  bool // it ends as a sentence that says something
 	hits       []hit
 }
 
@@ -70,19 +76,24 @@ func (f *families) read(t text) reading {
 		r.tokens = append(r.tokens, tokens...)
 		f.readSentence(&r, tokens, strings.HasSuffix(strings.TrimSpace(sentence), "?"))
 	}
-	r.wh = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Wh) })
+	r.wh = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Wh) && !startsWith(k.text, f.acts.Indefinite) }) &&
+		(len(r.tokens) == 0 || !strings.HasSuffix(r.tokens[len(r.tokens)-1].text, "다")) // "얼마 후 …내립니다" tells
+	if r.wh && !r.give && len(r.tokens) > 1 && f.endsOpenly(r.tokens[len(r.tokens)-1].text) {
+		r.question = true // "약국 어디 있어"
+	}
 	r.why = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Why) })
 	r.personal = slices.ContainsFunc(r.tokens, func(k token) bool {
 		return slices.Contains(f.acts.Self, k.text) || slices.Contains(f.acts.Self, k.stem)
 	})
 	r.fragment = f.isFragment(r)
+	r.statement = len(r.tokens) > 0 && !r.asks() && f.endsSentence(r.tokens[len(r.tokens)-1], len(r.tokens) > 1)
 	r.hits = f.topics.find(r.tokens)
 	return r
 }
 
 func (f *families) begins(k token, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
-		return k.text == w || k.stem == w || len([]rune(w)) > 1 && strings.HasPrefix(k.text, w) || (w == "뭐" || w == "왜" || w == "뭘" || w == "뭔") && strings.HasPrefix(k.text, w)
+		return k.text == w || k.stem == w || len([]rune(w)) > 1 && strings.HasPrefix(k.text, w) || (w == "뭐" || w == "왜" || w == "뭘" || w == "뭔" || w == "몇") && strings.HasPrefix(k.text, w)
 	})
 }
 
@@ -127,6 +138,9 @@ func (f *families) stemsOf(word string) []string {
 }
 
 func (f *families) readSentence(r *reading, tokens []token, marked bool) {
+	for len(tokens) > 1 && slices.Contains(f.acts.Trailing, tokens[len(tokens)-1].text) {
+		tokens = tokens[:len(tokens)-1] // "확인 좀"
+	}
 	joined := ""
 	for i, k := range tokens {
 		joined += k.text
@@ -139,7 +153,15 @@ func (f *families) readSentence(r *reading, tokens []token, marked bool) {
 		}
 		r.desire = r.desire || longest(f.acts.Desire, joined) != ""
 		r.curious = r.curious || longest(f.acts.Curious, joined) != ""
-		if !last || f.nouns[k.text] {
+		if !last {
+			continue
+		}
+		if slices.Contains(f.acts.Nominal, k.text) && i > 0 && !marked {
+			r.imperative = true // "알람 하나 추가"
+			r.inform = r.inform || endsWithVerb(k.text, f.acts.Inform)
+			continue
+		}
+		if f.nouns[k.text] {
 			continue
 		}
 		question := longest(f.acts.Question, joined) != "" || interrogative(joined)
@@ -186,6 +208,15 @@ func interrogative(word string) bool {
 	return hangul && s.tail == tN && len([]rune(head)) > 1
 }
 
+// endsOpenly says whether a word ends in a form that tells as well as asks: -어, -지, -야, and any infinitive ("열려").
+func (f *families) endsOpenly(word string) bool {
+	if f.nouns[word] {
+		return false
+	}
+	_, s, ok := splitLast(word)
+	return longest(f.acts.WhEnds, word) != "" || ok && s.tail == tNone && slices.Contains([]int{vA, vAE, vEO, vYEO, vWA, vWO, vWAE}, s.vowel)
+}
+
 // isFragment says whether the words end like no sentence, and are few.
 func (f *families) isFragment(r reading) bool {
 	if len(r.tokens) == 0 {
@@ -213,8 +244,8 @@ func (f *families) endsSentence(k token, behind bool) bool {
 			return false
 		}
 	}
-	if head, ok := strings.CutSuffix(k.text, "가"); ok && !interrogative(k.text) && f.nouns[head] {
-		return false
+	if strings.HasSuffix(k.text, "가") && len([]rune(k.text)) > 1 && !interrogative(k.text) && longest(f.acts.Going, k.text) == "" {
+		return false // "엄마가" is no verb
 	}
 	for _, suffix := range f.cues.FinalSuffixes {
 		if strings.HasSuffix(k.text, suffix) && (behind || len([]rune(k.text)) > len([]rune(suffix))) {

@@ -20,6 +20,7 @@ type cues struct {
 	Switched       []string             `json:"switched"`
 	Fresh          words                `json:"frg"` // English; Korean has weather and info
 	Weather        []string             `json:"weather"`
+	Reports        []string             `json:"reports"`
 	WeatherShort   []string             `json:"weather_short"`
 	Info           []string             `json:"info"`
 	Indoor         []string             `json:"indoor"`

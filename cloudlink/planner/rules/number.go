@@ -89,9 +89,9 @@ func (p *reader) half(runes []rune, at int) (int, bool) {
 
 func (p *reader) timeUnit(runes []rune, at int) (ms float64, end int, ok bool) {
 	at = skipSpace(runes, at)
-	for _, unit := range sortedKeys(p.ko.Units) {
+	for unit, unitMS := range p.ko.Units {
 		if u := []rune(unit); hasRunes(runes, at, u) && at+len(u) > end {
-			ms, end, ok = float64(p.ko.Units[unit]), at+len(u), true
+			ms, end, ok = float64(unitMS), at+len(u), true
 		}
 	}
 	return ms, end, ok
@@ -172,9 +172,9 @@ func (p *reader) native(runes []rune, start int) (quantity, bool) {
 
 func longestKey(table map[string]int64, runes []rune, start int) (value int64, end int) {
 	end = start
-	for _, key := range sortedKeys(table) {
+	for key, v := range table { // in any order: two keys of one length cannot both stand here
 		if k := []rune(key); hasRunes(runes, start, k) && start+len(k) > end {
-			value, end = table[key], start+len(k)
+			value, end = v, start+len(k)
 		}
 	}
 	return value, end

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"deviceagent/cloudlink/planner/turn"
 )
@@ -14,7 +15,10 @@ type evidence struct {
 	uns, own string // the category of a thing that is not ours
 	schedule bool
 	weather  bool
+	report   bool // weather by the name of its report: 날씨, 기온
 	info     bool
+	timed    bool // a time of day or a delay is said
+	subject  bool // a thing stands at the head of a short sentence: what is said is how it is
 	indoors  bool
 	outside  bool // another place, or another day
 	named    bool // it asks for the robot itself, and speaks of nobody else before
@@ -34,7 +38,7 @@ var routes = []rule{
 		return e.has(topicHowTo) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (appliances[e.uns] || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"schedule", func(e *evidence) bool {
-		return e.schedule && (e.asks() || e.desire || len(e.tokens) <= 4 && !e.fragment)
+		return e.schedule && (e.asks() || e.desire || !e.statement && !e.fragment)
 	}, verdict{family: turn.SCH, certain: true}},
 	{"story", func(e *evidence) bool { return e.has(topicStory) && (e.asks() || e.desire) }, verdict{family: turn.STM, certain: true}},
 	{"who the robot is", func(e *evidence) bool { return e.named && len(e.tokens) <= 6 }, verdict{family: turn.DQR, runnerUp: turn.DEF}},
@@ -44,17 +48,23 @@ var routes = []rule{
 	{"public things that are also played", func(e *evidence) bool { return publicMedia[e.uns] && e.asksAbout() && !e.asksToDo() }, verdict{family: turn.FRG, runnerUp: turn.UNS}},
 	{"what this robot does not do", func(e *evidence) bool { return e.uns != "" && (e.asksToDo() || e.desire) && !(e.weather && e.inform) }, verdict{family: turn.UNS}},
 	{"weather out there", func(e *evidence) bool {
-		return e.weather && (e.asks() || len(e.tokens) <= 3 || e.desire) && !(e.ours && !e.outside)
+		return e.weather && (e.asks() || e.desire || e.report && !e.statement && len(e.tokens) <= 3) && !(e.ours && !e.outside)
 	}, verdict{family: turn.FRG, runnerUp: turn.DEF, certain: true}},
 	{"climate out there", func(e *evidence) bool {
 		return e.own == "indoor_climate_reading" && e.outside && !e.indoors && (e.asks() || len(e.tokens) <= 3)
 	}, verdict{family: turn.FRG, runnerUp: turn.ODL}},
-	{"what a home robot has and this one has not", func(e *evidence) bool { return e.own != "" && (e.asks() || e.desire) }, verdict{family: turn.ODL, runnerUp: turn.UNS, category: missing}},
+	{"what a home robot has and this one has not", func(e *evidence) bool { return e.own != "" && (e.asks() || e.desire || e.subject) }, verdict{family: turn.ODL, runnerUp: turn.UNS, category: missing}},
 	{"outside information", func(e *evidence) bool { return e.info && (e.asks() || e.desire) && !e.ours }, verdict{family: turn.FRG, runnerUp: turn.DEF}},
-	{"state of what is not ours", func(e *evidence) bool { return e.uns != "" && e.asksAbout() }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
+	{"state of what is not ours", func(e *evidence) bool { return e.uns != "" && (e.asksAbout() || e.subject) }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
 	{"ours", func(e *evidence) bool { return e.ours }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
+	{"ours, how it is", func(e *evidence) bool {
+		return e.has(topicOurs) && e.has(topicSwitched) && e.statement && len(e.tokens) <= 3 && !e.personal
+	}, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"ours, asked about", func(e *evidence) bool { return e.has(topicOurs) && (e.question || e.give) && len(e.tokens) <= 6 }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"named and no more", func(e *evidence) bool { return e.uns != "" && e.out.unknown == 0 }, verdict{family: turn.UNS}},
+	{"to be told at a time", func(e *evidence) bool {
+		return e.timed && e.give && !e.wh && !e.weather && !e.info && !e.ours && e.uns == ""
+	}, verdict{family: turn.SCH, runnerUp: turn.DEF}},
 	{"a fact", func(e *evidence) bool {
 		return (e.question || e.curious) && e.wh && !e.why && !e.personal || e.give && e.inform && !e.personal
 	}, verdict{family: turn.FRG, runnerUp: turn.DEF}},
@@ -71,6 +81,11 @@ func (f *families) route(out parsed, ours bool) verdict {
 	e.weather = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather && !slices.Contains(f.cues.WeatherShort, h.word) }) ||
 		e.asksAbout() && slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather })
 	e.info = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicInfo && (e.asksAbout() || !slices.Contains(weak, h.word)) })
+	e.report = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather && h.head && slices.Contains(f.cues.Reports, h.word) })
+	e.timed = slices.ContainsFunc(out.items, func(it item) bool { return it.kind == kindClock || it.kind == kindDelay })
+	e.subject = e.statement && len(e.tokens) <= 4 && !e.personal && slices.ContainsFunc(e.hits, func(h hit) bool {
+		return h.head && (strings.HasPrefix(h.topic, "own/") || strings.HasPrefix(h.topic, "uns/") && appliances[strings.TrimPrefix(h.topic, "uns/")]) && h.at <= 1 && len([]rune(h.word)) > 1
+	}) && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
 	e.indoors = e.has(topicIndoor)
 	if e.own == "" && e.indoors && e.has(topicFeel) {
 		e.own = "indoor_climate_reading"
