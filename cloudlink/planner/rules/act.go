@@ -76,12 +76,12 @@ func (f *families) read(t text) reading {
 		r.tokens = append(r.tokens, tokens...)
 		f.readSentence(&r, tokens, strings.HasSuffix(strings.TrimSpace(sentence), "?"))
 	}
+	r.why = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Why) })
 	r.wh = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Wh) && !startsWith(k.text, f.acts.Indefinite) }) &&
 		(len(r.tokens) == 0 || !strings.HasSuffix(r.tokens[len(r.tokens)-1].text, "다")) // "얼마 후 …내립니다" tells
-	if r.wh && !r.give && len(r.tokens) > 1 && f.endsOpenly(r.tokens[len(r.tokens)-1].text) {
+	if (r.wh || r.why) && !r.give && len(r.tokens) > 1 && f.endsOpenly(r.tokens[len(r.tokens)-1].text) {
 		r.question = true // "약국 어디 있어"
 	}
-	r.why = slices.ContainsFunc(r.tokens, func(k token) bool { return f.begins(k, f.acts.Why) })
 	r.personal = slices.ContainsFunc(r.tokens, func(k token) bool {
 		return slices.Contains(f.acts.Self, k.text) || slices.Contains(f.acts.Self, k.stem)
 	})
@@ -210,7 +210,7 @@ func interrogative(word string) bool {
 
 // endsOpenly says whether a word ends in a form that tells as well as asks: -어, -지, -야, and any infinitive ("열려").
 func (f *families) endsOpenly(word string) bool {
-	if f.nouns[word] {
+	if f.nouns[word] || strings.HasSuffix(word, "다") || slices.Contains(f.acts.Why, word) {
 		return false
 	}
 	_, s, ok := splitLast(word)

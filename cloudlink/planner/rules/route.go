@@ -10,18 +10,20 @@ import (
 // evidence is what the rules of a route look at.
 type evidence struct {
 	reading
-	out      parsed
-	ours     bool   // the sentence names one of our things, or goes somewhere
-	uns, own string // the category of a thing that is not ours
-	schedule bool
-	weather  bool
-	report   bool // weather by the name of its report: 날씨, 기온
-	info     bool
-	timed    bool // a time of day or a delay is said
-	subject  bool // a thing stands at the head of a short sentence: what is said is how it is
-	indoors  bool
-	outside  bool // another place, or another day
-	named    bool // it asks for the robot itself, and speaks of nobody else before
+	out       parsed
+	ours      bool   // the sentence names one of our things, or goes somewhere
+	uns, own  string // the category of a thing that is not ours
+	schedule  bool
+	weather   bool
+	report    bool // weather by the name of its report: 날씨, 기온
+	info      bool
+	timed     bool // a time of day or a delay is said
+	subject   bool // a thing stands at the head of a short sentence: what is said is how it is
+	indoors   bool
+	skies     bool // short, and how the sky is: "대전 지금 비 와" asks as well as tells
+	appliance bool // a thing of the home is named
+	outside   bool // another place, or another day
+	named     bool // it asks for the robot itself, and speaks of nobody else before
 }
 
 // rule gives its verdict where it holds. The rules stand in order, the first that holds decides: who is asked to do something by name
@@ -35,7 +37,7 @@ type rule struct {
 var routes = []rule{
 	{"nothing said", func(e *evidence) bool { return len(e.tokens) == 0 || len(e.out.items) == 0 }, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}},
 	{"how a device is used", func(e *evidence) bool {
-		return e.has(topicHowTo) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (appliances[e.uns] || e.own != "" || e.has(topicOurs) || e.ours)
+		return e.has(topicHowTo) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"schedule", func(e *evidence) bool {
 		return e.schedule && (e.asks() || e.desire || !e.statement && !e.fragment)
@@ -45,10 +47,12 @@ var routes = []rule{
 	{"a part of the product", func(e *evidence) bool {
 		return e.has(topicPart) && (e.asks() || e.desire) && (e.uns == "" || e.has(topicOurs))
 	}, verdict{family: turn.DQR, runnerUp: turn.ODL}},
-	{"public things that are also played", func(e *evidence) bool { return publicMedia[e.uns] && e.asksAbout() && !e.asksToDo() }, verdict{family: turn.FRG, runnerUp: turn.UNS}},
+	{"public things that are also played", func(e *evidence) bool {
+		return publicMedia[e.uns] && (e.wh || e.uns != apps) && e.asksAbout() && !e.asksToDo()
+	}, verdict{family: turn.FRG, runnerUp: turn.UNS}},
 	{"what this robot does not do", func(e *evidence) bool { return e.uns != "" && (e.asksToDo() || e.desire) && !(e.weather && e.inform) }, verdict{family: turn.UNS}},
 	{"weather out there", func(e *evidence) bool {
-		return e.weather && (e.asks() || e.desire || e.report && !e.statement && len(e.tokens) <= 3) && !(e.ours && !e.outside)
+		return e.weather && (e.asks() || e.desire || e.skies || e.report && !e.statement && len(e.tokens) <= 3) && !(e.ours && !e.outside)
 	}, verdict{family: turn.FRG, runnerUp: turn.DEF, certain: true}},
 	{"climate out there", func(e *evidence) bool {
 		return e.own == "indoor_climate_reading" && e.outside && !e.indoors && (e.asks() || len(e.tokens) <= 3)
@@ -87,6 +91,7 @@ func (f *families) route(out parsed, ours bool) verdict {
 		return h.head && (strings.HasPrefix(h.topic, "own/") || strings.HasPrefix(h.topic, "uns/") && appliances[strings.TrimPrefix(h.topic, "uns/")]) && h.at <= 1 && len([]rune(h.word)) > 1
 	}) && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
 	e.indoors = e.has(topicIndoor)
+	e.appliance = slices.ContainsFunc(e.hits, func(h hit) bool { return appliances[strings.TrimPrefix(h.topic, "uns/")] })
 	if e.own == "" && e.indoors && e.has(topicFeel) {
 		e.own = "indoor_climate_reading"
 	}
@@ -94,6 +99,8 @@ func (f *families) route(out parsed, ours bool) verdict {
 		return h.topic == topicIdentity && !slices.ContainsFunc(e.tokens[:h.at], func(k token) bool { return !f.begins(k, f.acts.Self) && !slices.Contains(f.acts.Interjections, k.text) })
 	})
 	e.outside = e.has(topicPlace) || e.has(topicOutdoor)
+	e.skies = e.has(topicWeather) && e.outside && !e.personal && len(e.tokens) > 1 && len(e.tokens) <= 5 && e.statement && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
+	e.weather = e.weather || e.skies
 	for _, r := range routes {
 		if r.when(e) {
 			return r.then.named(e)
@@ -101,6 +108,9 @@ func (f *families) route(out parsed, ours bool) verdict {
 	}
 	return verdict{family: turn.DEF, runnerUp: turn.STTNull}
 }
+
+// apps are the category of programs by name; what is asked of them is asked of nobody else, unless it is a fact.
+const apps = "streaming_or_app_execution"
 
 // missing stands for the category of what the robot has not; the sentence says which.
 const missing = "own"
