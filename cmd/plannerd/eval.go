@@ -21,7 +21,12 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
 		Short: "Measure the planner on labelled utterances, one JSON object a line",
-		Args:  cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.ExactArgs(1)(cmd, args); err != nil {
+				return errors.Join(err, errUsage)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
 				return errors.Join(fmt.Errorf("--output %q: want text or json", output), errUsage)

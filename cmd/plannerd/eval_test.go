@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEval(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	rows := `{"id":"1","text":"거실로 가 줘","family":"ODL","source":"own","note":"tier=A"}
+{"id":"2","text":"에어컨 켜 줘","family":"ODL","source":"own","note":"tier=B; accept=UNS"}
+`
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, log bytes.Buffer
+	if code := run(t.Context(), []string{"eval", file, "-o", "json"}, &out, &log); code != 0 {
+		t.Fatalf("exit %d: %s", code, log.String())
+	}
+	var got struct {
+		Rows       int                        `json:"rows"`
+		Strict     float64                    `json:"strict"`
+		Lenient    float64                    `json:"lenient"`
+		TierA      float64                    `json:"tier_a"`
+		TierB      float64                    `json:"tier_b"`
+		FalseODL   *float64                   `json:"false_odl"`
+		PerFamily  map[string]json.RawMessage `json:"per_family"`
+		ModelCalls *int64                     `json:"model_calls"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Rows != 2 || got.Strict != 0.5 || got.Lenient != 1 || got.TierA != 1 || got.TierB != 0 || got.FalseODL != nil ||
+		got.PerFamily["UNS"] == nil || got.ModelCalls == nil || *got.ModelCalls != 0 {
+		t.Errorf("%s: %+v (%v)", out.String(), got, err)
+	}
+	out.Reset()
+	if code := run(t.Context(), []string{"eval", file, "--wrong"}, &out, &log); code != 0 || !strings.Contains(out.String(), "에어컨 켜 줘") || !strings.Contains(out.String(), "strict    1/2") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
+
+func TestEvalThatCannotWork(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name string
+		args []string
+		code int
+		text string
+	}{
+		{"no file named", []string{"eval"}, 2, "accepts 1 arg"},
+		{"no such file", []string{"eval", filepath.Join(t.TempDir(), "none")}, 1, "cannot open rows"},
+		{"no rows", []string{"eval", empty}, 1, "no rows"},
+		{"output", []string{"eval", empty, "-o", "xml"}, 2, "want text or json"},
+	} {
+		var out, log bytes.Buffer
+		if code := run(t.Context(), tc.args, &out, &log); code != tc.code || !strings.Contains(log.String(), tc.text) {
+			t.Errorf("%s: exit %d with %q, want %d with %q", tc.name, code, log.String(), tc.code, tc.text)
+		}
+	}
+}
