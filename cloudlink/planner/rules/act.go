@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,6 +23,7 @@ type acts struct {
 	WhEnds        []string `json:"wh_ends"`    // endings that ask beside a word of Wh
 	Why           []string `json:"why"`        // asks for a reason or an opinion
 	Going         []string `json:"going"`      // verbs that end like the particle 가
+	MayBe         []string `json:"may_be"`     // before -까: may be so
 	Indefinite    []string `json:"indefinite"` // begin like Wh and ask nothing: 언제나
 	Self          []string `json:"self"`       // talks about oneself and one's own people
 	Interjections []string `json:"interjections"`
@@ -161,7 +163,11 @@ func (f *families) readSentence(r *reading, tokens []token, marked bool) {
 			r.inform = r.inform || endsWithVerb(k.text, f.acts.Inform)
 			continue
 		}
-		if f.nouns[k.text] {
+		if f.nouns[k.text] && len(longest(f.acts.Question, joined)) <= len(k.text) {
+			continue // 시야 is a noun, 몇 시야 a question
+		}
+		if toValue.MatchString(joined) {
+			r.imperative = true // "밝기 30으로"
 			continue
 		}
 		question := longest(f.acts.Question, joined) != "" || interrogative(joined)
@@ -173,6 +179,9 @@ func (f *families) readSentence(r *reading, tokens []token, marked bool) {
 	}
 	r.question = r.question || marked && !r.give
 }
+
+// toValue finds a value at the end that something is to be set to.
+var toValue = regexp.MustCompile(`[0-9십백](%|도|퍼센트|프로|단계|단|분|시)?(으로|로)$`)
 
 // endsWithVerb says whether the last verb before an ending is one of the list: "알려"+"줘", "추천"+"부탁해", "찾아봐"+"줘".
 func endsWithVerb(text string, verbs []string) bool {
@@ -215,6 +224,18 @@ func (f *families) endsOpenly(word string) bool {
 	}
 	_, s, ok := splitLast(word)
 	return longest(f.acts.WhEnds, word) != "" || ok && s.tail == tNone && slices.Contains([]int{vA, vAE, vEO, vYEO, vWA, vWO, vWAE}, s.vowel)
+}
+
+// muses says whether a word ends in -ㄹ까 of what somebody may do: 마실까. What may be so, or was, is asked of others: 있을까, 갔을까.
+func (f *families) muses(word string) bool {
+	head, ok := strings.CutSuffix(strings.TrimSuffix(word, "요"), "까")
+	if !ok || longest(f.acts.MayBe, head) != "" {
+		return false
+	}
+	_, s, hangul := splitLast(head)
+	before, _, _ := splitLast(head)
+	_, past, _ := splitLast(before)
+	return hangul && s.tail == tL && past.tail != tSS
 }
 
 // isFragment says whether the words end like no sentence, and are few.

@@ -20,6 +20,8 @@ type evidence struct {
 	timed     bool // a time of day or a delay is said
 	subject   bool // a thing stands at the head of a short sentence: what is said is how it is
 	indoors   bool
+	how       bool // "어떻게 … 는지 알려줘"
+	muses     bool // "뭐 먹을까": nobody knows but who asks
 	skies     bool // short, and how the sky is: "대전 지금 비 와" asks as well as tells
 	appliance bool // a thing of the home is named
 	outside   bool // another place, or another day
@@ -37,7 +39,7 @@ type rule struct {
 var routes = []rule{
 	{"nothing said", func(e *evidence) bool { return len(e.tokens) == 0 || len(e.out.items) == 0 }, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}},
 	{"how a device is used", func(e *evidence) bool {
-		return e.has(topicHowTo) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
+		return (e.has(topicHowTo) || e.how) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"schedule", func(e *evidence) bool {
 		return e.schedule && (e.asks() || e.desire || !e.statement && !e.fragment)
@@ -70,7 +72,7 @@ var routes = []rule{
 		return e.timed && e.give && !e.wh && !e.weather && !e.info && !e.ours && e.uns == ""
 	}, verdict{family: turn.SCH, runnerUp: turn.DEF}},
 	{"a fact", func(e *evidence) bool {
-		return (e.question || e.curious) && e.wh && !e.why && !e.personal || e.give && e.inform && !e.personal
+		return (e.question || e.curious) && e.wh && !e.why && !e.personal && !e.muses || e.give && e.inform && !e.personal
 	}, verdict{family: turn.FRG, runnerUp: turn.DEF}},
 	{"to be done, whatever it is", func(e *evidence) bool { return e.give && !e.comfort && !e.inform && len(e.tokens) > 1 }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
 	{"a fragment", func(e *evidence) bool { return e.fragment }, verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}},
@@ -91,6 +93,8 @@ func (f *families) route(out parsed, ours bool) verdict {
 		return h.head && (strings.HasPrefix(h.topic, "own/") || strings.HasPrefix(h.topic, "uns/") && appliances[strings.TrimPrefix(h.topic, "uns/")]) && h.at <= 1 && len([]rune(h.word)) > 1
 	}) && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
 	e.indoors = e.has(topicIndoor)
+	e.how = e.inform && e.why && slices.ContainsFunc(e.tokens, func(k token) bool { return interrogative(k.text) || strings.HasSuffix(k.text, "는지") })
+	e.muses = len(e.tokens) > 0 && f.muses(e.tokens[len(e.tokens)-1].text)
 	e.appliance = slices.ContainsFunc(e.hits, func(h hit) bool { return appliances[strings.TrimPrefix(h.topic, "uns/")] })
 	if e.own == "" && e.indoors && e.has(topicFeel) {
 		e.own = "indoor_climate_reading"
