@@ -53,7 +53,8 @@ type Replayed struct {
 type Recording struct {
 	Rows    iter.Seq2[JournalRow, error]
 	Catalog *catalog.Catalog
-	Final   []Record // that are open on disk now; nil: not known
+	Final   []Record          // that are open on disk now; nil: not known
+	Look    func(*core.State) // is shown the state after each batch, and keeps nothing of it; nil: nobody looks
 }
 
 // Replay runs a journal through this program's core, from the first start at which that is possible, and compares every record and
@@ -61,7 +62,7 @@ type Recording struct {
 // they still have the bytes that were written. Errors: a [Difference]; [ErrNoBase]; a row that cannot be read; another catalog than the
 // recorded one.
 func Replay(rec Recording) (Replayed, error) {
-	r := &replay{cat: rec.Catalog, final: rec.Final, records: map[recordKey]Record{}}
+	r := &replay{cat: rec.Catalog, final: rec.Final, look: rec.Look, records: map[recordKey]Record{}}
 	for row, err := range rec.Rows {
 		if err == nil {
 			err = r.row(row)
@@ -96,6 +97,7 @@ type recordKey struct{ workflow, item string }
 type replay struct {
 	cat     *catalog.Catalog
 	final   []Record
+	look    func(*core.State)
 	state   *core.State // nil until it has begun
 	rows    Rows
 	records map[recordKey]Record // of the store, open ones
@@ -144,7 +146,11 @@ func (r *replay) row(row JournalRow) error {
 	r.silent(r.batch.now.Seq + int64(len(r.batch.events)+r.batch.head.Silent))
 	b := r.batch
 	r.batch = recorded{}
-	return r.reduce(b, row, body.Sums)
+	err = r.reduce(b, row, body.Sums)
+	if err == nil && r.look != nil {
+		r.look(r.state)
+	}
+	return err
 }
 
 // silent puts signs of life where the batch had events without a row: they change nothing, and have a sequence.

@@ -29,6 +29,7 @@ var commands = []struct {
 	{"mutants", "remove each guard of the source in turn: a test must notice", runMutants},
 	{"powercut", "judge power cuts of the test machine by the write log of its disk", runPowercut},
 	{"replay", "what a device recorded once more, compared state by state", runReplay},
+	{"metrics", "how goals were kept, by what devices have stored: each figure with its ids", runMetrics},
 	{"model", "a fake server of language models for plannerd, honest or wrong in one way", runModel},
 	{"wirecost", "messages and bytes that plans cost on the link", runWirecost},
 	{"docs", "do what the guides say, command by command, in empty folders", runDocs},

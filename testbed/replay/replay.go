@@ -19,6 +19,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	defaults "deviceagent/packaging/catalog"
 	"deviceagent/taskmanager"
+	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/taskmanager/store"
 )
@@ -47,12 +48,17 @@ func Catalog(dir string) (*catalog.Catalog, error) {
 
 // Run replays the journal at path. Errors are those of [taskmanager.Replay], or the file cannot be read.
 func Run(ctx context.Context, path string, cat *catalog.Catalog) (taskmanager.Replayed, error) {
+	return Look(ctx, path, cat, nil)
+}
+
+// Look is Run that shows each state on the way to look, which keeps nothing of it.
+func Look(ctx context.Context, path string, cat *catalog.Catalog, look func(*core.State)) (taskmanager.Replayed, error) {
 	rec, done, err := open(ctx, path)
 	if err != nil {
 		return taskmanager.Replayed{}, err
 	}
 	defer done()
-	rec.Catalog = cat
+	rec.Catalog, rec.Look = cat, look
 	return taskmanager.Replay(rec)
 }
 
@@ -98,11 +104,48 @@ func open(ctx context.Context, path string) (taskmanager.Recording, func(), erro
 	return rec, func() {}, err
 }
 
-// openStore opens a copy: what is open at a device is not to be touched, and a store that is opened is brought up to date.
+// openStore opens a store for a replay.
 func openStore(ctx context.Context, path string) (rec taskmanager.Recording, done func(), err error) {
+	s, img, done, err := opened(ctx, path)
+	if err != nil {
+		return rec, nil, err
+	}
+	return taskmanager.Recording{Rows: rowsOf(ctx, s), Final: append([]taskmanager.Record{}, img.Records...)}, done, nil
+}
+
+// Workflows reads all work of a store, open and finished, and names what cannot be read. Finished work is found by the journal: what
+// that has no row of any more, and what a schedule has begun, is not among it.
+func Workflows(ctx context.Context, path string) (all []*core.Workflow, aside []string, err error) {
+	s, img, done, err := opened(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	records, seen := img.Records, map[string]bool{}
+	for row, err := range rowsOf(ctx, s) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if id := row.Workflow; id != "" && !seen[id] {
+			seen[id] = true
+			finished, ok, err := s.Finished(ctx, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			if ok {
+				records = append(records, finished...)
+			}
+		}
+	}
+	d := taskmanager.DecodeRecords(records)
+	return d.Workflows, d.SetAside, nil
+}
+
+// opened opens a copy: what is open at a device is not to be touched, and a store that is opened is brought up to date.
+func opened(ctx context.Context, path string) (s *store.Store, img taskmanager.Image, done func(), err error) {
 	dir, err := os.MkdirTemp("", "replay-")
 	if err != nil {
-		return rec, nil, fmt.Errorf("cannot copy the store: %w", err)
+		return nil, img, nil, fmt.Errorf("cannot copy the store: %w", err)
 	}
 	closed := func() error { return nil }
 	done = func() { _ = errors.Join(closed(), os.RemoveAll(dir)) }
@@ -121,22 +164,22 @@ func openStore(ctx context.Context, path string) (rec taskmanager.Recording, don
 			err = os.WriteFile(copied+suffix, b, 0o600)
 		}
 		if err != nil {
-			return rec, nil, fmt.Errorf("cannot copy the store: %w", err)
+			return nil, img, nil, fmt.Errorf("cannot copy the store: %w", err)
 		}
 	}
-	s, err := store.Open(ctx, copied, store.Options{BallastBytes: -1})
+	s, err = store.Open(ctx, copied, store.Options{BallastBytes: -1})
 	if err != nil {
-		return rec, nil, err
+		return nil, img, nil, err
 	}
 	closed = s.Close
-	img, err := s.Load(ctx)
+	img, err = s.Load(ctx)
 	if err != nil {
-		return rec, nil, err
+		return nil, img, nil, err
 	}
 	if img.SetAside != "" {
-		return rec, nil, fmt.Errorf("cannot replay %s: the store is damaged", path)
+		return nil, img, nil, fmt.Errorf("cannot replay %s: the store is damaged", path)
 	}
-	return taskmanager.Recording{Rows: rowsOf(ctx, s), Final: append([]taskmanager.Record{}, img.Records...)}, done, nil
+	return s, img, done, nil
 }
 
 // rowsOf reads the journal of a store page by page.

@@ -63,9 +63,10 @@ type Runner struct {
 	way     Way
 	cat     *catalog.Catalog
 	words   catalogfile.Planner
-	Narrate io.Writer      // what the robot does, for people; nil: nothing
-	Log     zerolog.Logger // of agent and planner
-	Form    Form           // of the messages
+	Narrate io.Writer                             // what the robot does, for people; nil: nothing
+	Log     zerolog.Logger                        // of agent and planner
+	Form    Form                                  // of the messages
+	Keep    func(s *Scenario, store string) error // is shown the device's store at the end of a run, before it goes; nil: nobody looks
 }
 
 // Form is how messages are written, both ways. The zero value is CBOR without signatures.
@@ -113,6 +114,9 @@ func (r *Runner) Run(t *testing.T, s *Scenario) *Result {
 	res.Real = time.Since(began)
 	if res.Err == nil {
 		res.Err = replayed(dir, r.cat)
+	}
+	if res.Err == nil && r.Keep != nil {
+		res.Err = r.Keep(s, lastStore(dir))
 	}
 	if res.Err == nil {
 		res.Failures = Compare(s.Expect, res.Seen.Facts)
