@@ -179,7 +179,12 @@ func (k *checker) resolve(c call, standIns map[string]any) (catalog.Resolved, bo
 func (k *checker) ground(s *core.StepSpec, r *wire.Request, res catalog.Resolved, standIns map[string]any) {
 	op := res.Operation
 	s.Resources, s.Stops, s.MovesBody, s.Op = op.Resources, op.Stops, op.MovesBody, core.FactsOf(op)
-	s.Op.NeedsFull = k.w.Experience != nil && !k.experiences.Off && op.MinTier == catalog.TierFull
+	if e := k.w.Experience; e != nil && !k.experiences.Off {
+		s.Op.NeedsFull = op.MinTier == catalog.TierFull
+		if _, asks := e.Consent[op.Consent]; asks || op.Sensitivity != "" { // without an experience the user's own words were the consent
+			s.Op.Consent = op.Consent
+		}
+	}
 	k.times(s, r, res, standIns)
 	k.effects(s, r, op, standIns)
 	k.waitEvent(s, r, op)

@@ -26,6 +26,9 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 			return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "verb", Reason: core.ReasonUnsupported, Message: "a mode is set by somebody at the robot"}})
 		}
 		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason, Holder: core.HolderKind(b.Holder)}
+	case wire.TypeAnswer:
+		b := e.Answer
+		return core.AnswerReceived{Head: h, Question: core.AskID(b.QuestionID), Option: b.Option, Turn: b.TurnID, By: b.By}
 	case wire.TypeDecision:
 		return c.decision(h, e.Decision)
 	case wire.TypeStepResult:

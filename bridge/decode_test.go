@@ -185,7 +185,7 @@ func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 		{name: "two steps with one id", message: string(message("plan", planBody("", air+","+air))), want: "device_task_requests[1].cloud_step_id duplicate_step_id"},
 		{name: "schedule", message: string(message("plan", planBody(`"schedule":{}`, air))), want: "workflow.schedule.at missing_field\nworkflow.schedule.tz missing_field"},
 		{name: "experience", message: string(message("plan", strings.TrimSuffix(planBody("", air), "}")+`,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"consent":{"pause_cleaning":"ask"}}}`)),
-			want: "experience.consent unsupported\nexperience.effects bad_value"},
+			want: "experience.effects bad_value"},
 		{name: "unknown, wrong, missing, bad at once", message: string(message("control", `{"verb":5,"colour":"red","scope":"world"}`)),
 			want: "verb wrong_type\nscope bad_value\ncolour unknown_field"},
 		{name: "no target", message: string(message("control", `{"verb":"cancel","scope":"workflow"}`)), want: "target missing_field"},

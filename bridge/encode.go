@@ -9,6 +9,9 @@ import (
 	"deviceagent/taskmanager/core"
 )
 
+// stamp writes a moment of the wall clock, Unix ms.
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
 // About is what the sender adds to a message.
 type About struct {
 	Epoch    string
@@ -21,7 +24,7 @@ type About struct {
 func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 	e := wire.Envelope{
 		V: wire.Version, Type: wire.Type(m.Type), ID: c.o.NewID(), DeviceID: c.o.DeviceID, StoreEpoch: about.Epoch,
-		SentAt: time.UnixMilli(about.WallMS).UTC().Format("2006-01-02T15:04:05.000Z"), Seq: m.Seq, FloorSeq: about.FloorSeq,
+		SentAt: stamp(about.WallMS), Seq: m.Seq, FloorSeq: about.FloorSeq,
 		Corr: wire.Corr{TurnID: m.Turn, WorkflowID: string(m.Workflow), PlanID: string(m.Plan), StepID: string(m.Step), TaskID: string(m.Task)},
 	}
 	switch m.Type {
@@ -34,6 +37,8 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 		}
 	case core.MsgEscalation:
 		e.Escalation, e.Corr.EscalationID = escalationOf(m.Escalation), string(m.Escalation.ID)
+	case core.MsgQuestion:
+		e.Question, e.Corr.ExperienceID = questionOf(m.Question, about.WallMS), m.Question.Experience
 	case core.MsgStepDue:
 		d := m.StepDue
 		e.StepDue = &wire.StepDue{CloudStepID: string(d.Step), TaskID: string(d.Task), Inputs: wire.ObjectOf(d.Inputs), Evidence: evidenceOf(d.Proof)}

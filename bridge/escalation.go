@@ -13,7 +13,7 @@ import (
 func escalationOf(q *core.Question) *wire.Escalation {
 	out := &wire.Escalation{EscalationID: string(q.ID), ReasonCode: code(q.Reason), Recoverable: q.Recoverable, PlanRevision: q.Revision,
 		DefaultAction: string(q.Default), DeadlineMS: q.DeadlineMS, ContextEtag: contextEtag(q.Context),
-		Budget: wire.Budget{DecisionsLeft: q.Left.Decisions, ReplansLeft: q.Left.Replans}}
+		Budget: wire.Budget{DecisionsLeft: q.Left.Decisions, ReplansLeft: q.Left.Replans, QuestionsLeft: q.Left.Questions}}
 	for _, a := range q.Allowed {
 		out.AllowedActions = append(out.AllowedActions, string(a))
 	}
@@ -78,6 +78,12 @@ func (c *Codec) decision(h core.Head, b *wire.Decision) core.Event {
 	ev := core.DecisionReceived{Escalation: core.EscalationID(b.EscalationID), Action: core.Action(wire.ActionOf(b.Action)), PlanRevision: b.PlanRevision, Reason: b.Reason}
 	if b.Usage != nil {
 		ev.Usage = &core.Usage{Model: b.Usage.Model, InputTokens: b.Usage.InputTokens, OutputTokens: b.Usage.OutputTokens, LatencyMS: b.Usage.LatencyMS}
+	}
+	if q := b.Question; q != nil {
+		ev.Question = &core.UserAsk{Text: q.Text, TimeoutMS: q.TimeoutMS}
+		for _, o := range q.Options {
+			ev.Question.Options = append(ev.Question.Options, core.AskOption{ID: o.ID, Text: o.Text, Action: core.Action(o.Action)})
+		}
 	}
 	if b.Plan != nil {
 		ev.Plan, ev.Faults = c.check(b.Plan, h.Local)

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"deviceagent/bridge/wire"
@@ -33,6 +34,10 @@ func (k *checker) experience() {
 		}
 	}
 	k.plan.Goal = g
+	if o := k.w.Workflow.Origin; o != nil {
+		k.plan.Locale = o.Locale
+	}
+	k.goalConsent()
 	whole := len(k.faults) == 0 // a step with a fault has no effects yet
 	k.goalEffects(g, whole)
 	k.goalTemporal()
@@ -68,6 +73,20 @@ func (k *checker) goalEffects(g *core.Goal, whole bool) {
 	}
 	if !required {
 		k.fault("experience.effects", wire.ReasonBadValue, "at least one effect has to be required: else the goal would never be reached, or always")
+	}
+}
+
+// goalConsent: a consent that no operation needs would never be asked for, and whoever wrote it relies on it.
+func (k *checker) goalConsent() {
+	for _, key := range slices.Sorted(maps.Keys(k.w.Experience.Consent)) {
+		path := "experience.consent." + key
+		needed := slices.ContainsFunc(slices.Collect(maps.Values(k.cat.Operations)), func(op catalog.Operation) bool { return op.Consent == key })
+		switch {
+		case len(key) > core.MaxConsentKey:
+			k.fault(path, wire.ReasonBadValue, "the name of a consent has at most %d bytes", core.MaxConsentKey)
+		case !needed:
+			k.fault(path, wire.ReasonBadValue, "no operation of this catalog needs the consent %q", key)
+		}
 	}
 }
 

@@ -141,6 +141,9 @@ func Recall(ev core.Event, look func(h core.Head, key string, about core.Workflo
 	case core.DecisionReceived:
 		e.Head, err = look(e.Head, "decision:"+string(e.Escalation), "")
 		return e, err
+	case core.AnswerReceived:
+		e.Head, err = look(e.Head, "answer:"+string(e.Question), "")
+		return e, err
 	case core.StepResult:
 		e.Head, err = look(e.Head, "step_result:"+string(e.Task), "")
 		return e, err

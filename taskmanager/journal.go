@@ -277,6 +277,7 @@ var kinds = map[core.EventKind]func([]byte) (core.Event, error){
 	core.KindScheduleOver:    decodeAs[core.ScheduleOver],
 	core.KindPlanSubmitted:   decodeAs[core.PlanSubmitted],
 	core.KindDecision:        decodeAs[core.DecisionReceived],
+	core.KindAnswer:          decodeAs[core.AnswerReceived],
 	core.KindControlReceived: decodeAs[core.ControlReceived],
 	core.KindStepResult:      decodeAs[core.StepResult],
 	core.KindReceived:        decodeAs[core.Receipted],

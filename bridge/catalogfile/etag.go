@@ -20,14 +20,17 @@ var deterministic = func() cbor.EncMode {
 }()
 
 // etag is the hex SHA-256 over the enabled entries as written. Rooms have an etag of their own, since a map service replaces them;
-// planner.json holds no capability.
+// planner.json holds no capability: of it counts what the device itself says, since that is kept with its questions.
 func (s *set) etag() string {
 	entries := map[string]map[string]any{}
 	for _, f := range files {
-		if f.name == plannerFile || f.name == "rooms.json" {
+		if f.name == "rooms.json" {
 			continue
 		}
 		for _, section := range f.sections {
+			if f.name == plannerFile && section != "reasons" && section != "questions" {
+				continue
+			}
 			if (section == "services" || section == "voice") && len(s.sections[section]) == 0 {
 				continue // a robot without these keeps the etag that it had before there were any
 			}

@@ -28,7 +28,7 @@ var files = []file{
 	{"rooms.json", []string{"rooms"}, "id"},
 	{"tokens.json", []string{"tokens"}, ""},
 	{"skills.json", []string{"skills"}, ""},
-	{plannerFile, []string{"unsupported_request_categories", "device_qna_topics", "product_identity_anchors", "classification_hints", "router_hints", "reasons"}, ""},
+	{plannerFile, []string{"unsupported_request_categories", "device_qna_topics", "product_identity_anchors", "classification_hints", "router_hints", "reasons", "questions"}, ""},
 }
 
 // Load reads all nine catalog files at the root of fsys. A fault in any of them gives an [*Error] with every fault of every file,

@@ -156,7 +156,9 @@ func TestEtagSeesContent(t *testing.T) {
 		{"a context key", change{"context.json", "context air.pm25 max_age_ms", 1}, true, false},
 		{"a standing plan", change{opsFile, "standing return 0", gone}, true, false},
 		{"a room", change{"rooms.json", "rooms kitchen name", "큰 주방"}, false, true},
-		{"a sentence", change{plannerFile, "reasons robot_fault ko", "이상"}, false, false},
+		{"a sentence that the device says", change{plannerFile, "reasons robot_fault ko", "이상"}, true, false},
+		{"a question", change{plannerFile, "questions option_yes ko", "그래"}, true, false},
+		{"a hint for the planner", change{plannerFile, "router_hints STM when", "never"}, false, false},
 		{"the editor's schema", change{opsFile, "$schema", "elsewhere"}, false, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

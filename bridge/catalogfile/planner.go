@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -15,7 +16,7 @@ type Planner struct {
 	Identity    catalog.Aliases            // product_identity_anchors: words for the robot itself
 	Hints       map[string]catalog.Aliases // classification_hints: the words of each cue
 	RouterHints map[string]RouterHint      // router_hints, by route family
-	Reasons     map[string]Sentence        // by reason_code
+	Reasons     map[string]Sentence        // by reason_code; the device has them too
 }
 
 // Unsupported is a category of requests that this robot cannot do, and how it says so.
@@ -26,10 +27,7 @@ type Unsupported struct {
 
 // Sentence says one thing in each language. Those of Reasons may hold the placeholders {step}, {done}, {left} and {choice}: the step
 // in words, what was done, what is left, which choice is offered. An empty filling leaves a space to trim.
-type Sentence struct {
-	Ko string `json:"ko"`
-	En string `json:"en"`
-}
+type Sentence = catalog.Sentence
 
 // RouterHint says when a route family is meant.
 type RouterHint struct {
@@ -49,15 +47,22 @@ func (s *set) decodePlanner() Planner {
 		RouterHints: section(s, "router_hints", named[string, RouterHint]),
 		Reasons:     section(s, "reasons", named[string, Sentence]),
 	}
+	s.catalog.Reasons, s.catalog.Questions = p.Reasons, section(s, "questions", named[string, Sentence])
 	identity := section(s, "product_identity_anchors", named[string, []string])
 	p.Identity = catalog.Aliases{Ko: identity["ko"], En: identity["en"]}
-	for _, code := range slices.Sorted(maps.Keys(p.Reasons)) {
-		for _, found := range placeholder.FindAllString(p.Reasons[code].Ko+p.Reasons[code].En, -1) {
-			if !slices.Contains([]string{"{step}", "{done}", "{left}", "{choice}"}, found) {
-				s.report("reasons", Fault{Line: s.sections["reasons"][code].line, Path: "reasons." + code, Message: found + " is none of {step}, {done}, {left}, {choice}"})
-				s.bad[entry{"reasons", code}] = true
+	s.placeholders("reasons", p.Reasons, "{step}", "{done}", "{left}", "{choice}")
+	s.placeholders("questions", s.catalog.Questions, "{step}")
+	return p
+}
+
+// placeholders looks for one that nobody fills in.
+func (s *set) placeholders(name string, sentences map[string]Sentence, filled ...string) {
+	for _, code := range slices.Sorted(maps.Keys(sentences)) {
+		for _, found := range placeholder.FindAllString(sentences[code].Ko+sentences[code].En, -1) {
+			if !slices.Contains(filled, found) {
+				s.report(name, Fault{Line: s.sections[name][code].line, Path: name + "." + code, Message: found + " is none of " + strings.Join(filled, ", ")})
+				s.bad[entry{name, code}] = true
 			}
 		}
 	}
-	return p
 }

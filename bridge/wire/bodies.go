@@ -20,6 +20,8 @@ const (
 	TypeEscalation Type = "escalation"
 	TypeMonitor    Type = "monitor"
 	TypeTelemetry  Type = "telemetry"
+	TypeQuestion   Type = "question"
+	TypeAnswer     Type = "answer"
 )
 
 // Corr are the correlation ids of a message. What does not apply is left out.
@@ -36,7 +38,7 @@ type Corr struct {
 // Envelope is one message. Exactly one body is set, the one that Type names.
 type Envelope struct {
 	V          string `json:"v" rule:"const=a2a-task-orchestration-v1"`
-	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation|monitor|telemetry;later=content|answer|question"`
+	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation|monitor|telemetry|question|answer;later=content"`
 	ID         string `json:"id" rule:"uuid7"`     // UUIDv7, kept by a re-send
 	DeviceID   string `json:"device_id" rule:"id"` // the robot it is for or from
 	SentAt     string `json:"sent_at" rule:"time"` // RFC 3339 with milliseconds, UTC; informative only, nothing is ordered by it
@@ -57,6 +59,8 @@ type Envelope struct {
 	Escalation *Escalation `json:"-"`
 	Monitor    *Monitor    `json:"-"`
 	Telemetry  *Telemetry  `json:"-"`
+	Question   *Question   `json:"-"`
+	Answer     *Answer     `json:"-"`
 }
 
 // Plan is the body of down/plan.
@@ -68,15 +72,16 @@ type Plan struct {
 
 // Experience is the goal that a plan serves: contract experience.v1. It dispatches nothing: each of its effects is that of a step.
 type Experience struct {
-	ContractVersion string         `json:"contract_version" rule:"const=experience.v1"`
-	ExperienceID    string         `json:"experience_id" rule:"id"`
-	GoalID          string         `json:"goal_id" rule:"id"`
-	Summary         string         `json:"summary,omitempty" rule:"text"`
-	Effects         []GoalEffect   `json:"effects" rule:"min=1"`
-	Constraints     []string       `json:"constraints,omitempty" rule:"enum=safety_policy_first|user_can_cancel_anytime;later=respect_quiet_hours"`
-	Temporal        []GoalTemporal `json:"temporal,omitempty"`
-	Budget          *GoalBudget    `json:"budget,omitempty"`
-	Tier            string         `json:"tier,omitempty" rule:"enum=shadow|content_only|restricted|full"`
+	ContractVersion string            `json:"contract_version" rule:"const=experience.v1"`
+	ExperienceID    string            `json:"experience_id" rule:"id"`
+	GoalID          string            `json:"goal_id" rule:"id"`
+	Summary         string            `json:"summary,omitempty" rule:"text"`
+	Effects         []GoalEffect      `json:"effects" rule:"min=1"`
+	Constraints     []string          `json:"constraints,omitempty" rule:"enum=safety_policy_first|user_can_cancel_anytime;later=respect_quiet_hours"`
+	Temporal        []GoalTemporal    `json:"temporal,omitempty"`
+	Consent         map[string]string `json:"consent,omitempty" rule:"enum=ask"` // by the key that the catalog gives an operation
+	Budget          *GoalBudget       `json:"budget,omitempty"`
+	Tier            string            `json:"tier,omitempty" rule:"enum=shadow|content_only|restricted|full"`
 }
 
 // GoalEffect names an effect of the goal and the step that brings it about. At least one is required.

@@ -53,12 +53,13 @@ type LastEvent struct {
 
 // Decision is the body of down/decision: the answer to an escalation.
 type Decision struct {
-	EscalationID string `json:"escalation_id" rule:"ref"`
-	Action       string `json:"action" rule:"enum=retry_local|substitute|replan_cloud|return_to_station|cancel|replan|suspend|abort;later=ask_user|ask"` // one of allowed_actions, or another word for one: see ActionOf
-	PlanRevision int64  `json:"plan_revision"`                                                                                                           // of the plan that the question is about
-	Plan         *Plan  `json:"plan,omitempty"`                                                                                                          // for replan_cloud and substitute
-	Reason       string `json:"reason,omitempty" rule:"text"`
-	Usage        *Usage `json:"usage,omitempty"`
+	EscalationID string   `json:"escalation_id" rule:"ref"`
+	Action       string   `json:"action" rule:"enum=retry_local|substitute|replan_cloud|return_to_station|cancel|replan|suspend|abort|ask_user|ask"` // one of allowed_actions, or another word for one: see ActionOf
+	PlanRevision int64    `json:"plan_revision"`                                                                                                     // of the plan that the question is about
+	Plan         *Plan    `json:"plan,omitempty"`                                                                                                    // for replan_cloud and substitute
+	Reason       string   `json:"reason,omitempty" rule:"text"`
+	Usage        *Usage   `json:"usage,omitempty"`
+	Question     *UserAsk `json:"question,omitempty"` // for ask_user
 }
 
 // Usage is what a decision cost where it was made.
@@ -92,4 +93,5 @@ func crossDecision(w *walker, d *Decision) {
 	case d.Plan != nil:
 		crossPlan(w, d.Plan, "plan.")
 	}
+	crossAsk(w, d)
 }

@@ -212,6 +212,7 @@ func TestSchemasHoldEveryFieldOfTheGoTypes(t *testing.T) {
 		TypeStepResult: reflect.TypeFor[StepResult](), TypeReceipt: reflect.TypeFor[Receipt](), TypeAck: reflect.TypeFor[Ack](),
 		TypeResult: reflect.TypeFor[Result](), TypeStepDue: reflect.TypeFor[StepDue](), TypeStatus: reflect.TypeFor[Status](),
 		TypeDecision: reflect.TypeFor[Decision](), TypeEscalation: reflect.TypeFor[Escalation](),
+		TypeQuestion: reflect.TypeFor[Question](), TypeAnswer: reflect.TypeFor[Answer](),
 	}
 	for name, root := range roots {
 		var doc struct {

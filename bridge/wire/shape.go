@@ -49,10 +49,8 @@ type field struct {
 // notYet names members that the contract has and this agent has not, by Go type. "*" stands for all that the type does not name.
 // They are refused as unsupported, so that a planner can tell them from a typing error.
 var notYet = map[string][]string{
-	"Plan":       {"content_prefetch"},
-	"Experience": {"consent"},
-	"Workflow":   {"content_prefetch"},
-	"Decision":   {"question"},
+	"Plan":     {"content_prefetch"},
+	"Workflow": {"content_prefetch"},
 }
 
 // shaper builds the shapes of types; it remembers structs, since a condition contains conditions.
@@ -84,6 +82,8 @@ func (s *shaper) of(t reflect.Type, r rule) *shape {
 		return &shape{kind: kindArray, rule: r, elem: s.of(t.Elem(), r)}
 	case reflect.Struct:
 		return &shape{kind: kindStruct, st: s.object(t)}
+	case reflect.Map:
+		return &shape{kind: kindMap, elem: s.of(t.Elem(), r)}
 	}
 	panic("internal error: no wire form for " + t.String())
 }

@@ -40,5 +40,7 @@ var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
 		TypeEscalation: row(Up, s, func(e *Envelope) **Escalation { return &e.Escalation }),
 		TypeMonitor:    row(Down, s, func(e *Envelope) **Monitor { return &e.Monitor }),
 		TypeTelemetry:  row(Up, s, func(e *Envelope) **Telemetry { return &e.Telemetry }),
+		TypeQuestion:   row(Up, s, func(e *Envelope) **Question { return &e.Question }),
+		TypeAnswer:     row(Down, s, func(e *Envelope) **Answer { return &e.Answer }),
 	}, s.of(reflect.TypeFor[Envelope](), rule{})
 }()

@@ -30,6 +30,7 @@ func (w *work) advance() {
 	for _, id := range w.ids {
 		wf := w.wfs[id]
 		if base := w.cur.Workflows[id]; wf.State.Terminal() && (base == nil || !base.State.Terminal()) {
+			w.endConsents(wf)
 			w.report(wf)
 		}
 	}
@@ -187,7 +188,7 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 // now, in the very step of the core that decides to dispatch.
 func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	spec := &wf.Plan.Steps[i]
-	if w.cur.Hold || w.keepBack(wf, i) || !w.conditions(wf, i) {
+	if w.cur.Hold || w.keepBack(wf, i) || !w.conditions(wf, i) || !w.consented(wf, i) {
 		return
 	}
 	w.letGo(wf, i)

@@ -76,6 +76,7 @@ const (
 	MsgStepDue MessageType = "step_due"
 
 	MsgEscalation MessageType = "escalation"
+	MsgQuestion   MessageType = "question"
 )
 
 // Message is one row for the outbox, before the bridge makes bytes of it.
@@ -92,6 +93,7 @@ type Message struct {
 	StepDue  *StepDue
 
 	Escalation *Question
+	Question   *Asking
 }
 
 // Result is the report of a terminal workflow.

@@ -16,6 +16,14 @@ type DecisionReceived struct {
 	PlanRevision int64        `json:"plan_revision"`    // that the answer is about
 	Reason       string       `json:"reason,omitempty"`
 	Usage        *Usage       `json:"usage,omitempty"`
+	Question     *UserAsk     `json:"question,omitempty"` // of ask_user
+}
+
+// UserAsk is what the user is to be asked.
+type UserAsk struct {
+	Text      string      `json:"text"`
+	TimeoutMS int64       `json:"timeout_ms"`
+	Options   []AskOption `json:"options"`
 }
 
 // Usage is what a decision cost where it was made. It is kept in the journal and decides nothing.
@@ -84,8 +92,18 @@ func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
 		return w.tooLate(ev.Head)
 	case !slices.Contains(wf.escalation(ev.Escalation).Allowed, ev.Action):
 		return ReasonNotAllowed
+	case ev.Action == ActAsk && !w.askable(ev, wf):
+		return ReasonNotAllowed
 	}
 	return ReasonNone
+}
+
+// askable: the user may still be asked, and each answer is an action that was offered and that the device carries out by itself.
+func (w *work) askable(ev DecisionReceived, wf *Workflow) bool {
+	offered := wf.escalation(ev.Escalation).Allowed
+	return ev.Question != nil && len(ev.Question.Options) > 0 && w.mayAsk(wf) && !slices.ContainsFunc(ev.Question.Options, func(o AskOption) bool {
+		return o.Action == ActAsk || o.Action == ActReplan || o.Action == ActSubstitute || !slices.Contains(offered, o.Action)
+	})
 }
 
 // whyClosed: nothing follows a cancel, a revision has gone over it, or it was answered, or its time was over.
@@ -107,7 +125,17 @@ func (w *work) decide(ev DecisionReceived, wf *Workflow, i int, ans *Answer) {
 	}
 	w.closeEscalation(wf, i, EscDecided, ReasonNone, ev.Action)
 	w.trace(wf, ev.traced(wf.Steps[i].ID))
-	switch ev.Action {
+	if ev.Action == ActAsk {
+		st := &wf.Steps[i]
+		w.askUser(wf, i, st.Fate.End, Ask{Kind: AskDecision, Escalation: ev.Escalation, Text: ev.Question.Text, Options: ev.Question.Options}, ev.Question.TimeoutMS)
+		return
+	}
+	w.act(wf, i, ev.Action)
+}
+
+// act carries out what the device can by itself, decided by the cloud or chosen by the user.
+func (w *work) act(wf *Workflow, i int, chosen Action) {
+	switch chosen {
 	case ActRetry:
 		w.retryAsked(wf, i)
 	case ActReturn:

@@ -45,12 +45,13 @@ const (
 // Action is what a decision may say. A model cannot complete a goal, nor skip what is to be proven: there is no word for it here.
 type Action string
 
-// The actions of this form. ask_user is part of the vocabulary and is offered by nobody yet.
+// The actions of this form.
 const (
 	ActRetry      Action = "retry_local"       // one more attempt
 	ActReplan     Action = "replan_cloud"      // a new revision of the plan
 	ActSubstitute Action = "substitute"        // a new revision in which another operation provides the effect
 	ActReturn     Action = "return_to_station" // the plan is given up, and the catalog's standing plan takes the robot to its station
+	ActAsk        Action = "ask_user"          // the user is asked on the robot, and chooses among actions that the device carries out itself
 	ActCancel     Action = "cancel"            // the step takes its terminal state, what depends on it is skipped
 )
 
@@ -61,6 +62,7 @@ func (a Action) replans() bool { return a == ActReplan || a == ActSubstitute || 
 type Budget struct {
 	Decisions int64 `json:"decisions"`
 	Replans   int64 `json:"replans"`
+	Questions int64 `json:"questions,omitempty"` // to the user; a plan without an experience has none
 }
 
 // The budget of a plan without an experience, and how long its questions stay open. Source: docs/taskmanager.md, escalation.
@@ -74,6 +76,7 @@ const (
 type Fate struct {
 	End   StepState    `json:"end"`             // what it becomes if no decision says otherwise: failed, timed_out, skipped
 	Asked EscalationID `json:"asked,omitempty"` // the open question about it: nothing else moves it
+	Ask   AskID        `json:"ask,omitempty"`   // or that to the user
 	Reads bool         `json:"reads,omitempty"` // what it reads is read anew before it is asked about
 
 	Refused Conjunct `json:"refused,omitempty"` // of a step of a goal that has taken its end: what kept the gate closed
@@ -85,7 +88,7 @@ func (st *Step) asked() bool { return st.Fate != nil && st.Fate.Asked != "" }
 // Left is what a workflow may still ask for. A decision is spent when its question is committed, a replan when it is accepted.
 func (wf *Workflow) Left() Budget {
 	most := wf.budget()
-	return Budget{Decisions: max(0, most.Decisions-wf.decisions()), Replans: max(0, most.Replans-wf.replans())}
+	return Budget{Decisions: max(0, most.Decisions-wf.decisions()), Replans: max(0, most.Replans-wf.replans()), Questions: wf.questionsLeft()}
 }
 
 func (wf *Workflow) decisions() int64 { return int64(len(wf.Escalations)) }
@@ -93,6 +96,11 @@ func (wf *Workflow) decisions() int64 { return int64(len(wf.Escalations)) }
 func (wf *Workflow) replans() (n int64) {
 	for _, e := range wf.Escalations {
 		if e.State == EscDecided && e.Action.replans() {
+			n++
+		}
+	}
+	for i := range wf.Asks { // a decision to ask the user, who chose that
+		if a := &wf.Asks[i]; a.Kind == AskDecision && a.State == AskAnswered && slices.ContainsFunc(a.Options, func(o AskOption) bool { return o.ID == a.Option && o.Action.replans() }) {
 			n++
 		}
 	}
@@ -144,6 +152,9 @@ func (w *work) allowed(wf *Workflow, i int, reason Reason, about StepID) []Actio
 		if w.mayReturn(wf, i, reason) {
 			out = append(out, ActReturn)
 		}
+	}
+	if w.mayAsk(wf) {
+		out = append(out, ActAsk)
 	}
 	return append(out, ActCancel)
 }
@@ -226,6 +237,7 @@ func (wf *Workflow) lastAbout(id StepID) StepID {
 func (w *work) closeEscalations(wf *Workflow, why Reason) {
 	for i := range wf.Steps {
 		w.closeEscalation(wf, i, EscSuperseded, why, "")
+		w.leaveAsk(wf, i)
 	}
 }
 
@@ -260,6 +272,9 @@ func (w *work) unsend(wf *Workflow, seq int64) {
 func (w *work) unanswered(wf *Workflow, i int) {
 	asked := wf.Steps[i].Fate.Asked
 	w.closeEscalation(wf, i, EscDefaulted, ReasonNone, ActCancel)
+	if w.askFallback(wf, i, wf.Steps[i].Fate.End, wf.Steps[i].Reason, ReasonNoDecision) {
+		return
+	}
 	w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsMissed), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
 	w.trace(wf, TraceEntry{Stage: StageDecide, What: string(ActCancel), Step: wf.Steps[i].ID, Reason: ReasonNoDecision, Basis: string(asked)})
 	w.fallBack(wf, i, wf.Steps[i].Fate.End, ReasonNoDecision)
@@ -281,7 +296,7 @@ func (w *work) awaits(wf *Workflow, i int) bool {
 	switch {
 	case st.State != Blocked:
 		return false
-	case st.asked():
+	case st.asked() || st.toUser():
 		return true
 	case st.Fate == nil:
 		if a := wf.attempt(st.Task); a != nil && a.holds() {
@@ -302,6 +317,7 @@ func (w *work) askAnew(wf *Workflow, i int) {
 	switch {
 	case sup.Decision == DecideReplan:
 		w.escalate(wf, i, st.Fate.End, st.Reason, about)
+	case sup.Refused != RefusedStale && sup.Refused.falls() && w.askFallback(wf, i, st.Fate.End, st.Reason, sup.fallReason()):
 	case sup.Refused != RefusedStale:
 		w.notAsked(wf, i, st.Fate.End, st.Reason, sup)
 		wf.Steps[i].Detail = "no decision is left"
@@ -314,7 +330,7 @@ func (w *work) askAnew(wf *Workflow, i int) {
 
 // notAsked: the gate stayed closed, and the step takes its end.
 func (w *work) notAsked(wf *Workflow, i int, end StepState, reason Reason, sup Supervision) {
-	if sup.Goal != "" && sup.Refused.falls() {
+	if sup.Goal != "" && sup.Refused.falls() && reason != ReasonConsentDenied { // there a person has said what is to become of it
 		w.fallBack(wf, i, end, sup.fallReason())
 	}
 	w.move(wf, i, end, reason)
@@ -373,6 +389,8 @@ func (w *work) whyExhausted(wf *Workflow, i int) []Fact {
 	st := &wf.Steps[i]
 	a := wf.attempt(st.Task)
 	switch {
+	case st.toUser():
+		return []Fact{whyAsked(wf, st)}
 	case st.asked():
 		e := wf.escalation(st.Fate.Asked)
 		return []Fact{{Kind: "decision", Ref: string(e.ID), Text: fmt.Sprintf("%s (%s): the cloud is asked what to do; it may answer %v", st.Reason, InfoOf(st.Reason).Text, e.Allowed)}}

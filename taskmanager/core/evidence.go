@@ -74,6 +74,8 @@ func (w *work) observed(ev Observed) {
 	case "external_start", "external_stop":
 		w.disturb(ev.Resource)
 		w.foreign(ev.Resource, ev.Event == "external_start")
+	case "user.answered":
+		w.userAnswered(ev)
 	default:
 		w.wish(ev)
 	}

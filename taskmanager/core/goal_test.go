@@ -18,9 +18,14 @@ const (
 // goal writes an experience with these effects and this budget.
 func goal(effects, budget, tier string) string {
 	if budget != "" {
-		budget = `,"budget":{` + budget + `,"fallback":"ask_or_stop","user_questions":1}`
+		budget = `,"budget":{` + budget + `,"fallback":"ask_or_stop","user_questions":0}`
 	}
 	return `"experience":{"contract_version":"experience.v1","experience_id":"exp_1","goal_id":"g_1","summary":"…","effects":[` + effects + `]` + budget + `,"tier":"` + tier + `"}`
+}
+
+// asks lets the goal ask its user once.
+func asks(experience string) string {
+	return strings.Replace(experience, `"user_questions":0`, `"user_questions":1`, 1)
 }
 
 const generous = `"max_decisions":3,"max_replans":1,"deadline_ms":7200000,"automatic_retries":1`

@@ -11,6 +11,7 @@ type (
 	ServiceID  string // who serves an operation: the name in the catalog's binding
 
 	EscalationID string // one question to the cloud, made by the device
+	AskID        string // one question to the user, made by the device
 )
 
 // Instant is a moment on the boot clock in milliseconds: it counts suspend, never jumps, and starts anew at each boot.

@@ -205,6 +205,10 @@ func (a *auditor) byDecision(wf *Workflow, i int) bool {
 		e := wf.escalation(st.Fate.Asked)
 		return e != nil && e.State == EscOpen && e.Due != 0
 	}
+	if st := &wf.Steps[i]; st.toUser() {
+		q := wf.ask(st.Fate.Ask)
+		return q != nil && q.State == AskOpen && q.Due != 0
+	}
 	_, never := a.w.dependencies(wf, i)
 	return never == ReasonWaitEventMissing && open(wf.Steps[a.w.withoutEvent(wf, i)].ID)
 }

@@ -18,6 +18,7 @@ type Plan struct {
 	Template    WorkflowID `json:"template,omitempty"` // it is an occurrence of this one
 	TurnID      string     `json:"turn_id,omitempty"`
 	Utterance   string     `json:"utterance,omitempty"`
+	Locale      string     `json:"locale,omitempty"`       // in which its user is asked; written where the plan has a goal
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
 	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
 	Standing    string     `json:"standing,omitempty"`     // made by the device itself of this standing plan of the catalog
@@ -161,6 +162,7 @@ type Facts struct {
 	PauseMS        int64                `json:"pause_ms,omitempty"` // how long either may take to be confirmed
 	HasOutput      bool                 `json:"has_output,omitempty"`
 	NeedsFull      bool                 `json:"needs_full,omitempty"` // in the tier full only; written where the plan has a goal
+	Consent        string               `json:"consent,omitempty"`    // that a person has to give before it is dispatched; written where the plan has a goal
 	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
 	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
 	DoneConfidence catalog.Confidence   `json:"done_confidence,omitzero"`

@@ -36,6 +36,7 @@ const (
 	ReasonContextStale      Reason = "context_stale"
 	ReasonContextConflict   Reason = "context_conflict"
 	ReasonConsentRequired   Reason = "consent_required"
+	ReasonConsentDenied     Reason = "consent_denied"
 	ReasonInputInvalid      Reason = "input_invalid"
 	ReasonResourceBusy      Reason = "resource_busy"
 	ReasonExternalStop      Reason = "external_stop"
@@ -119,6 +120,7 @@ var Reasons = []ReasonInfo{
 	{ReasonContextStale, Transient, true, true, "a needed value is too old"},
 	{ReasonContextConflict, Transient, true, true, "two sources disagree about a needed value"},
 	{ReasonConsentRequired, User, true, true, "a person has to agree first"},
+	{ReasonConsentDenied, User, false, false, "a person does not agree, or not any more"},
 	{ReasonInputInvalid, Permanent, true, true, "an input taken from another step does not fit the operation"},
 	{ReasonResourceBusy, Transient, true, true, "another task uses the resource"},
 	{ReasonExternalStop, User, true, true, "it was stopped from outside"},

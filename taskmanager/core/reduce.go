@@ -137,6 +137,8 @@ func (w *work) take(ev Event) {
 		w.stepResult(ev)
 	case DecisionReceived:
 		w.decisionReceived(ev)
+	case AnswerReceived:
+		w.answerReceived(ev)
 	case Receipted:
 		w.receipted(ev)
 	case Refused:
@@ -194,6 +196,7 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 		w.freed = w.freed || len(wf.Plan.Steps[i].Resources) > 0 // it gives up its place in the queue, or what it was to be proven with
 	}
 	w.closeEscalation(wf, i, EscSuperseded, reason, "") // whoever moves it on over an open question has answered it
+	w.leaveAsk(wf, i)
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""
 	st.Fate, st.dirty, w.touched = nil, true, true
 	if to.Terminal() {

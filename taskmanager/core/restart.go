@@ -25,6 +25,7 @@ func (w *work) started(ev Started) {
 		rebased(shift, &w.dev.CancelAllAt)
 		w.rebaseTemplates(shift)
 		w.dev.Holds = rebasedHolds(w.dev.Holds, shift)
+		w.dev.Consents = rebasedConsents(w.dev.Consents, shift, !w.now.Trusted || w.dev.WallMS == 0)
 	}
 	w.speechStart(shift)
 	for _, id := range w.everyone() {
@@ -32,6 +33,7 @@ func (w *work) started(ev Started) {
 		if shift != 0 {
 			wf.rebase(shift)
 		}
+		w.askAgain(wf)
 		for i := range wf.Steps {
 			if wf.Steps[i].Keeping() {
 				wf.Steps[i].recheck = 0
@@ -118,6 +120,10 @@ func (wf *Workflow) rebase(by Instant) {
 	move := func(ts ...*Instant) { rebased(by, ts...) }
 	wf.Holds = rebasedHolds(wf.Holds, by)
 	move(&wf.Accepted, &wf.Ended, &wf.Deadline)
+	wf.Asks = slices.Clone(wf.Asks)
+	for i := range wf.Asks {
+		move(&wf.Asks[i].Opened, &wf.Asks[i].Due, &wf.Asks[i].Closed)
+	}
 	wf.Escalations = slices.Clone(wf.Escalations)
 	for i := range wf.Escalations {
 		e := &wf.Escalations[i]

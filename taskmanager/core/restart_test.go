@@ -12,6 +12,12 @@ func (r *rig) restart(instance string) {
 	r.up(instance)
 }
 
+// reboot plays a restart of the machine after so long.
+func (r *rig) reboot(boot string, offMS int64) {
+	r.now.Boot, r.now.BootID, r.now.WallMS = 5_000, boot, r.now.WallMS+offMS
+	r.do(core.Started{StartNo: r.s.Device.StartNo + 1})
+}
+
 func TestRestartAsksBeforeItRepeats(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

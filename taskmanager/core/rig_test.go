@@ -23,6 +23,8 @@ type rig struct {
 	log []core.Output  // all outputs, in order
 	out []core.Message // all messages for the cloud
 	ch  core.Change    // of the last batch
+
+	remembered []core.Remembered // of answers to questions
 }
 
 var update = flag.Bool("update", false, "rewrite the golden files and generated tables of this package")
@@ -231,12 +233,32 @@ func (r *rig) ownStops() map[core.TaskID]bool {
 	return tasks
 }
 
-// dispatches lists the dispatched methods with their task ids, but for those of the standing plan stop.
+// dispatches lists the dispatched methods with their task ids, but for those of the standing plan stop and what the mouth says.
 func (r *rig) dispatches() (out []core.Dispatch) {
 	own := r.ownStops()
 	for _, o := range r.log {
-		if d, ok := o.(core.Dispatch); ok && !own[d.Task] {
+		if d, ok := o.(core.Dispatch); ok && !own[d.Task] && !r.mouths(d.Method) {
 			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (r *rig) mouths(m catalog.Method) bool {
+	for _, voice := range r.cat.Voice {
+		if voice == m {
+			return true
+		}
+	}
+	return false
+}
+
+// heard lists what the mouth was asked to say and to show, in order.
+func (r *rig) heard() (out []string) {
+	for _, o := range r.log {
+		if d, ok := o.(core.Dispatch); ok && r.mouths(d.Method) {
+			text, _ := d.Params["text"].(string)
+			out = append(out, string(d.Method)+" "+text)
 		}
 	}
 	return out

@@ -86,6 +86,8 @@ func HeadOf(ev Event) (h Head, ok bool) {
 		return ev.Head, true
 	case DecisionReceived:
 		return ev.Head, true
+	case AnswerReceived:
+		return ev.Head, true
 	case StepResult:
 		return ev.Head, true
 	case Refused:

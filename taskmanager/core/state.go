@@ -47,6 +47,8 @@ type Device struct {
 	Holds       []Hold  `json:"holds,omitempty"`         // of everything, of experiences and of sessions
 	Safety      Guarded `json:"safety,omitzero"`
 
+	Consents []Consent `json:"consents,omitempty"` // what people have agreed to, oldest first; replaced, never written in place
+
 	Modes []ModeChange `json:"modes,omitempty"` // the latest changes of the mode, oldest first; replaced, never written in place
 
 	BootID string  `json:"boot_id,omitempty"` // of Boot below
@@ -80,6 +82,7 @@ type Workflow struct {
 
 	Goal        GoalStatus   `json:"goal,omitempty"`        // of the experience, as it was last told
 	Escalations []Escalation `json:"escalations,omitempty"` // every question, in the order of opening; replaced, never written in place
+	Asks        []Ask        `json:"asks,omitempty"`        // every question to the user, likewise
 
 	Trace []TraceEntry `json:"-"` // how its goal was kept, oldest first, at most maxTrace; a row of its own; replaced, never written in place
 
@@ -358,7 +361,7 @@ func (wf *Workflow) HoldsAny() bool {
 }
 
 func (wf *Workflow) hasWants() bool {
-	return slices.ContainsFunc(wf.Steps, func(st Step) bool { return st.State == Queued || st.State == Blocked && !st.asked() })
+	return slices.ContainsFunc(wf.Steps, func(st Step) bool { return st.State == Queued || st.State == Blocked && !st.asked() && !st.toUser() })
 }
 
 // nextWake is the earliest moment at which time alone moves something.

@@ -291,6 +291,7 @@ func (w *work) wish(ev Observed) {
 		w.buttonCancel()
 		return
 	}
+	w.consentEvent(ev)
 	w.holdButtons(ev)
 	w.safetyEvent(ev)
 }
@@ -307,6 +308,7 @@ func (w *work) buttonCancel() {
 		}
 	}
 	w.stopUsers(body, "", ReasonPUICancelled)
+	w.buttonAsks()
 	if w.inUse(body) {
 		w.runStanding(catalog.StandingStop, "somebody has pressed stop, and no task of ours moves the robot")
 	}
@@ -343,7 +345,7 @@ func StopsSomething(ev Event) bool {
 	case ControlReceived:
 		return ev.Verb == "cancel" || ev.Verb == "kill" || ev.Verb == "pause" || ev.Verb == "set_mode"
 	case Observed:
-		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || alarm(ev) != ""
+		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || consentEvents[ev.Event] == ConsentRevoked || alarm(ev) != ""
 	case PlanSubmitted:
 		return ev.Plan.Schedule == nil && (len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce))
 	}
@@ -352,7 +354,7 @@ func StopsSomething(ev Event) bool {
 
 // stopsAtOnce: a stop operation that waits for nothing.
 func stopsAtOnce(s StepSpec) bool {
-	return len(s.Stops) > 0 && len(s.Deps) == 0 && !s.timed() && s.When == nil
+	return len(s.Stops) > 0 && len(s.Deps) == 0 && !s.timed() && s.When == nil && s.Op.Consent == ""
 }
 
 // UrgentStops gives the stops and pauses that an event asks for and that must not wait for a commit under way: those of the live tasks

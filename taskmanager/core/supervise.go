@@ -299,7 +299,9 @@ func (w *work) possible(d Decision, q *gateQuery) (bool, Conjunct) {
 	case DecideReplan:
 		refused := w.gate(q)
 		return refused == GateOpen, refused
-	case DecideAsk, DecideResume:
+	case DecideAsk:
+		return q.on == ObsMissed && q.i >= 0 && w.mayAsk(q.wf), GateOpen
+	case DecideResume:
 		return false, GateOpen
 	}
 	return true, GateOpen

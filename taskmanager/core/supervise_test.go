@@ -191,6 +191,7 @@ func TestWhatIsOfferedForAGoal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.elsewhere()
+			r.event("consent.granted", "", core.Values{"consent": "vital"})
 			r.aim(tc.step, goal(tc.own, tc.budget, "full"))
 			r.read("mode.manner", false)
 			r.pass(3000) // what is not known by then is dispatched

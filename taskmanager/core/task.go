@@ -248,6 +248,8 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	case sup.Refused == RefusedStale:
 		w.readFirst(wf, i, to, reason)
 		return
+	case sup.Refused.falls() && w.askFallback(wf, i, to, reason, sup.fallReason()):
+		return
 	}
 	w.notAsked(wf, i, to, reason, sup)
 	if wf.Plan.Steps[i].OnFailure == FailAbort && st.Wish != ReasonSuperseded {

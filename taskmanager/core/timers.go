@@ -96,8 +96,12 @@ func (w *work) stepDue(wf *Workflow, i int) {
 	case Verifying:
 		w.fail(wf, i, TimedOut, ReasonEvidenceTimeout)
 	case Blocked:
-		if st.asked() {
+		switch {
+		case st.asked():
 			w.unanswered(wf, i)
+			return
+		case st.toUser():
+			w.silent(wf, i)
 			return
 		}
 		if st.Fate != nil && st.Fate.Reads {

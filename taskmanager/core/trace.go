@@ -82,6 +82,9 @@ var TraceWords = []struct {
 	{StageGoal, "cancelled", "a person has given it up"},
 	{StageGoal, "safely_ended", "it was ended safely"},
 	{StageObserve, "waived", "a person has given up an effect that was to be kept"},
+	{StageObserve, "answered", "the user has answered a question"},
+	{StageObserve, "silent", "the user did not answer in time"},
+	{StageAct, "ask", "the user is asked"},
 	{StageAct, "dispatch", "a task was sent to its executor, or a step to the cloud"},
 	{StageAct, "retry", "a step waits for its next try, and is then dispatched again"},
 	{StageAct, "escalate", "the cloud is asked"},
@@ -147,7 +150,7 @@ func (wf *Workflow) left() TraceBudget {
 	cloud := wf.Left()
 	out := TraceBudget{Decisions: cloud.Decisions, Replans: cloud.Replans}
 	if b := wf.Plan.Goal.Budget; b != nil && wf.supervised() {
-		out.Retries, out.Questions = max(0, b.Retries-wf.retries()), b.Questions
+		out.Retries, out.Questions = max(0, b.Retries-wf.retries()), wf.questionsLeft()
 		return out
 	}
 	for i := range wf.Steps {

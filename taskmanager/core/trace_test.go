@@ -8,7 +8,7 @@ import (
 	"deviceagent/taskmanager/core"
 )
 
-// told writes a trace as one line an entry: "DECIDE escalate go executor_failed 3/1/1/1>2/1/1/1". Every entry has to say what the table
+// told writes a trace as one line an entry: "DECIDE escalate go executor_failed 3/1/1/0>2/1/1/0". Every entry has to say what the table
 // of words knows, and to carry what its stage owes.
 func told(t *testing.T, wf *core.Workflow) (out []string) {
 	t.Helper()
@@ -87,13 +87,13 @@ func TestTheTraceOfWhatGoesWell(t *testing.T) {
 	r.arrive(task, "living_room")
 	r.cleaned(r.last().Task)
 	r.wantTrace(
-		"GOAL accepted >3/1/1/1",
+		"GOAL accepted >3/1/1/0",
 		"ACT dispatch go",
 		"EVIDENCE observed go target_location_reached movement.location",
 		"ACT dispatch clean",
 		"EVIDENCE observed clean air_cleaning_completed cleaning.completed",
 		"OBSERVE ALL_EFFECTS_OBSERVED",
-		"DECIDE complete 3/1/1/1>3/1/1/1",
+		"DECIDE complete 3/1/1/0>3/1/1/0",
 		"GOAL completed",
 	)
 	proof := r.wf("wf_1").Trace[2]
@@ -133,12 +133,12 @@ func TestTheTraceOfAReplan(t *testing.T) {
 		t.Fatalf("decision refused: %s %v", a.Reason, a.Faults)
 	}
 	r.wantTrace(
-		"GOAL accepted >3/1/1/1",
+		"GOAL accepted >3/1/1/0",
 		"ACT dispatch go",
 		"OBSERVE FAILED go executor_refused",
-		"DECIDE replan_cloud go executor_refused 3/1/1/1>3/1/1/1",
-		"ACT escalate go executor_refused 3/1/1/1>2/1/1/1",
-		"DECIDE replan_cloud go 2/1/1/1>2/0/1/1 small",
+		"DECIDE replan_cloud go executor_refused 3/1/1/0>3/1/1/0",
+		"ACT escalate go executor_refused 3/1/1/0>2/1/1/0",
+		"DECIDE replan_cloud go 2/1/1/0>2/0/1/0 small",
 		"ACT revise r0>r1 +[go2] -[] ~[clean] x[go]",
 	)
 	if got := r.wf("wf_1").Trace[5].Basis; got != string(e.ID) {
@@ -159,20 +159,20 @@ func TestTheTraceOfASafeEnd(t *testing.T) {
 	r.undecided()
 	r.wantGoal(core.GoalSafeEnd)
 	r.wantTrace(
-		"GOAL accepted >3/1/1/1",
+		"GOAL accepted >3/1/1/0",
 		"ACT dispatch go",
 		"OBSERVE BLOCKED go executor_busy",
-		"DECIDE retry_local go executor_busy 3/1/1/1>3/1/1/1",
-		"ACT retry go executor_busy 3/1/1/1>3/1/0/1",
+		"DECIDE retry_local go executor_busy 3/1/1/0>3/1/1/0",
+		"ACT retry go executor_busy 3/1/1/0>3/1/0/0",
 		"ACT dispatch go",
 		"OBSERVE BLOCKED go executor_busy",
-		"DECIDE replan_cloud go executor_busy 3/1/0/1>3/1/0/1",
-		"ACT escalate go executor_busy 3/1/0/1>2/1/0/1",
+		"DECIDE replan_cloud go executor_busy 3/1/0/0>3/1/0/0",
+		"ACT escalate go executor_busy 3/1/0/0>2/1/0/0",
 		"OBSERVE DECISION_MISSED go no_decision",
-		"DECIDE cancel go no_decision 2/1/0/1>2/1/0/1",
+		"DECIDE cancel go no_decision 2/1/0/0>2/1/0/0",
 		"OBSERVE EFFECT_EXPIRED go target_location_reached",
 		"OBSERVE DECISION_MISSED no_decision",
-		"DECIDE cancel no_decision 2/1/0/1>2/1/0/1",
+		"DECIDE cancel no_decision 2/1/0/0>2/1/0/0",
 		"ACT fallback no_decision",
 		"GOAL safely_ended no_decision",
 	)
@@ -190,7 +190,7 @@ func TestTheTraceOfAPerson(t *testing.T) {
 	r.do(core.ControlReceived{Head: core.Head{Msg: "c-2"}, Verb: "cancel", Scope: "workflow", Target: "wf_1", By: "user"})
 	r.do(core.TaskEnded{Task: r.last().Task, Outcome: core.OutcomeCancelled})
 	r.wantTrace(
-		"GOAL accepted >3/1/1/1",
+		"GOAL accepted >3/1/1/0",
 		"ACT dispatch go",
 		"OBSERVE USER_CHANGE",
 		"ACT revise r0>r1 +[] -[clean] ~[] x[]",
@@ -221,7 +221,7 @@ func TestAFullTraceLosesItsMiddle(t *testing.T) {
 		t.Fatalf("%d entries, %d at the most, want 64", len(list), most)
 	}
 	// 1 goal, 1 dispatch, 100 times unknown, evidence, seen, decided, goal
-	if list[0] != "GOAL accepted >3/1/1/1" || list[1] != "ACT dispatch go" || list[32] != "missing 43" || list[63] != "GOAL completed" {
+	if list[0] != "GOAL accepted >3/1/1/0" || list[1] != "ACT dispatch go" || list[32] != "missing 43" || list[63] != "GOAL completed" {
 		t.Errorf("%v", list)
 	}
 	kept := int64(0)

@@ -10,7 +10,7 @@ import (
 
 // Fact is one reason why a step is where it is. The words of Kind are fixed; Text is one sentence for people.
 type Fact struct {
-	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer decision stop time end gate
+	Kind   string  `json:"kind"` // dependency delay hold resource context service evidence answer decision question stop time end gate
 	Text   string  `json:"text"`
 	Ref    string  `json:"ref,omitempty"`     // the step, task, key, effect or service that it is about
 	LeftMS int64   `json:"left_ms,omitempty"` // until time moves it
@@ -60,6 +60,9 @@ func Why(s *State, now Now, wf *Workflow, i int) []Fact {
 			due.Ref, due.Text = string(st.Fate.End), "then the default is taken: it ends "+string(st.Fate.End)
 		} else if st.Fate != nil && st.Fate.Reads {
 			due.Text = "then the cloud is asked all the same, and told how old they are"
+		}
+		if st.toUser() {
+			due.Ref, due.Text = string(st.Fate.End), "then nobody has answered: it ends "+string(st.Fate.End)
 		}
 		facts = append(facts, due)
 	}

@@ -38,6 +38,27 @@ type Catalog struct {
 	Guards     map[string]Guard          // what the agent watches by itself: "battery"
 	Voice      map[string]Method         // how the agent speaks and shows words by itself: "say", "hush", "show"; empty: the robot has no voice
 	Services   map[string]DBusService    // services on the bus that keep their own interface, by executor name
+
+	Reasons   map[string]Sentence // what is said of a step that has come to grief, by reason_code; {step}, {done}, {left}, {choice} are filled in
+	Questions map[string]Sentence // what the device asks its user, and the words of the answers
+}
+
+// Sentence says one thing in each language.
+type Sentence struct {
+	Ko string `json:"ko"`
+	En string `json:"en"`
+}
+
+// In gives the sentence in the language of a locale: Korean, unless that is another one.
+func (s Sentence) In(locale string) string {
+	if korean(locale) {
+		return s.Ko
+	}
+	return s.En
+}
+
+func korean(locale string) bool {
+	return locale == "" || strings.HasPrefix(strings.ToLower(locale), "ko")
 }
 
 // Resource is what at most one attempt may use at a time.
@@ -145,6 +166,14 @@ type Operation struct {
 type Aliases struct {
 	Ko []string `json:"ko,omitempty"`
 	En []string `json:"en,omitempty"`
+}
+
+// In gives the words in the language of a locale, as [Sentence.In].
+func (a Aliases) In(locale string) []string {
+	if korean(locale) {
+		return a.Ko
+	}
+	return a.En
 }
 
 // Variant replaces resources, effects and moves_body where its condition over the arguments ("params.mode") is true. The first
