@@ -24,8 +24,10 @@ var extras = map[string]string{
 	"Control": `{"allOf":[{"if":{"properties":{"verb":{"const":"cancel"}}},"else":{"properties":{"scope":{"not":{"const":"schedule"}}}}},
 		{"if":{"properties":{"scope":{"const":"all"}}},"else":{"required":["target"]}},
 		{"if":{"properties":{"scope":{"const":"step"}}},"then":{"properties":{"target":{"pattern":"/"}}},"else":{"properties":{"target":{"pattern":"^[^/]*$"}}}}]}`,
-	"Decision": `{"if":{"properties":{"action":{"enum":["replan_cloud","substitute"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
-		"else":{"properties":{"plan":{"type":"null"}}}}`,
+	"Decision": `{"allOf":[{"if":{"properties":{"action":{"enum":["replan_cloud","substitute","replan"]}}},"then":{"required":["plan"],"properties":{"plan":{"type":"object"}}},
+		"else":{"properties":{"plan":{"type":"null"}}}},
+		{"if":{"properties":{"action":{"enum":["ask_user","ask"]}}},"then":{"required":["question"],"properties":{"question":{"type":"object"}}},
+		"else":{"properties":{"question":{"type":"null"}}}}]}`,
 	"Ack": `{"oneOf":[{"required":["ref_id"]},{"required":["ref_sha256"]}]}`,
 	"Request": `{"allOf":[
 		{"if":{"properties":{"execution_target":{"const":"cloud"}},"required":["execution_target"]},
