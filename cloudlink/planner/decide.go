@@ -63,8 +63,10 @@ func (s *Server) applyEscalation(tx *store.Tx, env wire.Envelope, a *aftermath) 
 	if decide == nil {
 		decide = DecideByPolicy
 	}
-	answer, ok := decide(Asked{DeviceID: env.DeviceID, WorkflowID: wf.ID, PlanID: wf.PlanID, StepID: env.Corr.StepID, Escalation: *env.Escalation, Before: before})
+	ask := Asked{DeviceID: env.DeviceID, WorkflowID: wf.ID, PlanID: wf.PlanID, StepID: env.Corr.StepID, Escalation: *env.Escalation, Before: before}
+	answer, ok := decide(ask)
 	if !ok {
+		a.open = append(a.open, open{env, ask})
 		return nil
 	}
 	return s.queueDecision(tx, env, answer, a)
@@ -122,17 +124,18 @@ func (s *Server) escalationsOf(tx *store.Tx, device, workflow string) (out []wir
 
 // escalationView is a question and its answer as HTTP shows them.
 type escalationView struct {
-	EscalationID   string    `json:"escalation_id"`
-	CloudStepID    string    `json:"cloud_step_id"`
-	ReasonCode     string    `json:"reason_code"`
-	AllowedActions []string  `json:"allowed_actions"`
-	DefaultAction  string    `json:"default_action"`
-	DeadlineMS     int64     `json:"deadline_ms"`
-	DecisionsLeft  int64     `json:"decisions_left"`
-	ReplansLeft    int64     `json:"replans_left"`
-	AskedAt        string    `json:"asked_at"`
-	Action         string    `json:"action"` // of the decision; empty: none was sent
-	Decision       *downView `json:"decision,omitempty"`
+	EscalationID   string      `json:"escalation_id"`
+	CloudStepID    string      `json:"cloud_step_id"`
+	ReasonCode     string      `json:"reason_code"`
+	AllowedActions []string    `json:"allowed_actions"`
+	DefaultAction  string      `json:"default_action"`
+	DeadlineMS     int64       `json:"deadline_ms"`
+	DecisionsLeft  int64       `json:"decisions_left"`
+	ReplansLeft    int64       `json:"replans_left"`
+	AskedAt        string      `json:"asked_at"`
+	Action         string      `json:"action"` // of the decision; empty: none was sent
+	Decision       *downView   `json:"decision,omitempty"`
+	Usage          *wire.Usage `json:"usage,omitempty"` // of the model that decided; none: the table did
 }
 
 // addEscalations lists the questions of the device with what was answered.
@@ -159,7 +162,7 @@ func (v *workflowView) addEscalations(s *Server, tx *store.Tx) error {
 			}
 			if d.Decision.EscalationID == q.EscalationID {
 				view := viewDown(row)
-				e.Action, e.Decision = d.Decision.Action, &view
+				e.Action, e.Decision, e.Usage = d.Decision.Action, &view, d.Decision.Usage
 			}
 		}
 		v.Escalations = append(v.Escalations, e)

@@ -21,6 +21,7 @@ type aftermath struct {
 	refs     map[storeOf][]string
 	touched  map[string]bool // device → all that is open is to be sent again
 	events   []event
+	open     []open // questions that were not answered at once
 }
 
 func newAftermath() aftermath {
@@ -63,6 +64,11 @@ func (s *Server) intake(ctx context.Context, batch []upMessage) error {
 func (s *Server) goOn(ctx context.Context, a aftermath) error {
 	for _, e := range a.events {
 		s.hub.publish(e)
+	}
+	for _, o := range a.open {
+		if s.opt.Consult != nil {
+			s.consult(o)
+		}
 	}
 	return s.follow(ctx, a.touched)
 }

@@ -45,6 +45,9 @@ type Options struct {
 	// Decide answers a question of a device; false: not at all, so that the device takes its default. It is called while the question
 	// is being kept, and must be quick. Nil: by the policy table.
 	Decide func(Asked) (wire.Decision, bool)
+	// Consult answers what Decide did not, with one of the question's Choices; false: not at all. It may be slow (a model): it is called
+	// when the question is on disk, outside the owner's goroutine, until the question's deadline. Nil: such questions go unanswered.
+	Consult func(context.Context, Asked) (wire.Decision, bool)
 
 	// Dial opens the byte stream to the broker; called once per connection.
 	Dial     func(context.Context) (net.Conn, error)

@@ -47,6 +47,7 @@ type rig struct {
 	via    *http.Transport // how the rig itself asks
 	log    zerolog.Logger
 	check  func(wire.Plan, []wire.Room) []wire.Fault
+	ask    func(context.Context, Asked) (wire.Decision, bool) // Consult, with DecideWhereClear before it
 
 	url    string
 	cancel context.CancelFunc
@@ -124,6 +125,9 @@ func (r *rig) start() {
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", r.broker)
 		}}
+	if r.ask != nil {
+		opt.Decide, opt.Consult = DecideWhereClear, r.ask
+	}
 	if r.wrap != nil {
 		opt.Store = r.wrap(st)
 	}

@@ -22,6 +22,7 @@ type Server struct {
 	secured *secured // TLS of HTTP; nil: in clear
 
 	requests chan request
+	open     chan open     // questions for Consult
 	done     chan struct{} // closed when Run's loop has ended: nobody takes requests any more
 	ready    chan struct{} // closed at the first subscription
 	linkOpen atomic.Bool   // for /readyz; written by Run's goroutine
@@ -48,7 +49,7 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
 	}
 	s := &Server{
-		opt: opt, hub: newHub(), requests: make(chan request), done: make(chan struct{}), ready: make(chan struct{}),
+		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link, s.monitors = newLink(&s.opt), newMonitors(s.opt.Now)
@@ -83,6 +84,11 @@ func (s *Server) Run(ctx context.Context) error {
 			stop(err)
 		}
 	})
+	if s.opt.Consult != nil {
+		for range consultants {
+			s.wg.Go(func() { s.consulting(ctx) })
+		}
+	}
 	defer close(s.done)
 	return s.loop(ctx)
 }

@@ -167,8 +167,13 @@ func (v *workflowView) addUplink(tx *store.Tx, allowJSON bool) error {
 	return nil
 }
 
-// addModelCalls adds what planning cost and what the device counted.
+// addModelCalls adds what planning cost, the decisions that a model made, and what the device counted.
 func (v *workflowView) addModelCalls(tx *store.Tx) error {
+	for _, e := range v.Escalations {
+		if e.Usage != nil && e.Usage.Model != "" {
+			v.ModelCalls++
+		}
+	}
 	if v.TurnID != "" {
 		t, err := tx.Turn(v.TurnID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // a raw plan may name a turn of somebody else

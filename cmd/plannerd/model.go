@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/model"
 	"deviceagent/taskmanager/core/catalog"
@@ -19,6 +21,7 @@ import (
 type modelSettings struct {
 	conf    model.Config
 	keyFile string
+	decides bool                   // also questions of devices
 	set     func(flag string) bool // nil: nothing was set
 }
 
@@ -34,6 +37,7 @@ func (m *modelSettings) flags(f *pflag.FlagSet) {
 	f.IntVar(&m.conf.PromptTokens, "model-prompt-tokens", 12_000, "most tokens of one prompt, as estimated here")
 	f.IntVar(&m.conf.OutputTokens, "model-output-tokens", 2_000, "most tokens of one answer; 0: the server is not told")
 	f.Float64Var(&m.conf.Temperature, "model-temperature", 0, "temperature; negative: the server is not told")
+	f.BoolVar(&m.decides, "model-decisions", true, "ask it also what the table of decisions leaves open, when a device asks")
 	m.set = f.Changed
 }
 
@@ -42,7 +46,7 @@ func (m *modelSettings) none() bool { return m.conf.Provider == "" || m.conf.Pro
 // validate names all faults by their flags. The key is not read yet.
 func (m *modelSettings) validate() error {
 	if m.none() {
-		for _, flag := range []string{"url", "name", "key-file", "use", "deadline", "prompt-tokens", "output-tokens", "temperature"} {
+		for _, flag := range []string{"url", "name", "key-file", "use", "deadline", "prompt-tokens", "output-tokens", "temperature", "decisions"} {
 			if m.set != nil && m.set("model-"+flag) {
 				return fmt.Errorf("--model-%s needs --model-provider gemini or openai", flag)
 			}
@@ -64,16 +68,27 @@ func flagged(err error) error {
 	return errors.New("--model-" + strings.ReplaceAll(err.Error(), "\n", "\n--model-"))
 }
 
-// attach puts the model before the rules; none: the rules as they are.
-func (m *modelSettings) attach(by planner.Planner, cat *catalog.Catalog, words catalogfile.Planner, log zerolog.Logger) (planner.Planner, error) {
+// attach puts the model before the rules, and behind the table of decisions; none: nothing changes.
+func (m *modelSettings) attach(opt *planner.Options, cat *catalog.Catalog, words catalogfile.Planner, log zerolog.Logger) error {
 	if m.none() {
-		return by, nil
+		return nil
 	}
 	key, err := secret(m.keyFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	conf := m.conf
 	conf.Key = model.Secret(key)
-	return model.New(model.Options{Config: conf, Rules: by, Catalog: cat, Words: words, Log: log.With().Str("component", "model").Logger()})
+	p, err := model.New(model.Options{Config: conf, Rules: opt.Planner, Catalog: cat, Words: words, Log: log.With().Str("component", "model").Logger()})
+	if err != nil {
+		return err
+	}
+	opt.Planner = p
+	if m.decides {
+		opt.Decide = planner.DecideWhereClear
+		opt.Consult = func(ctx context.Context, q planner.Asked) (wire.Decision, bool) {
+			return p.Decide(ctx, model.Question{Escalation: q.Escalation, StepID: q.StepID, Before: q.Before, Choices: q.Choices()}), true
+		}
+	}
+	return nil
 }

@@ -42,15 +42,13 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	if err := errors.Join(private(s.brokerKey), private(s.http.Key)); err != nil {
 		return planner.Options{}, err
 	}
-	by, err := s.model.attach(rules.New(cat, words), cat, words, log)
-	if err != nil {
-		return planner.Options{}, err
-	}
-	return planner.Options{
+	opt := planner.Options{
 		Signing: key, TLS: s.http,
-		Planner: by, Compile: compiler(cat), Check: checker(cat),
+		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
-	}, nil
+	}
+	err = s.model.attach(&opt, cat, words, log)
+	return opt, err
 }
 
 // checker checks plans as the device will, with the rooms that it reported.

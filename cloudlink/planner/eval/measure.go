@@ -20,6 +20,8 @@ func Measure(ctx context.Context, p Planner, rows []Row, kind Kind) (Report, err
 		return MeasureStructures(ctx, p, rows)
 	case TimeValues:
 		return MeasureTimes(rows)
+	case Dialogs:
+		return MeasureDialogs(p, rows)
 	}
 	return nil, fmt.Errorf("cannot measure %s", kind)
 }

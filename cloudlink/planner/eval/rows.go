@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // Row is one labelled utterance. Which fields it has says what it measures; see [Kind].
@@ -23,7 +25,11 @@ type Row struct {
 	Kind      string          `json:"kind"`      // of a time value
 	Span      string          `json:"span"`      // the words that say it
 	Value     json.RawMessage `json:"value"`     // in the spelling of its source
-	Reference string          `json:"reference"` // the moment that it was said
+	Reference json.RawMessage `json:"reference"` // of a time value the moment that it was said, of a dialog the calls
+
+	Messages []message   `json:"messages"` // of a dialog
+	Tools    []turn.Tool `json:"tools"`
+	Expect   string      `json:"expect"` // call, slot (something is missing), relevance (no tool fits)
 }
 
 // Kind is what a file of rows measures.
@@ -34,6 +40,7 @@ const (
 	Families   Kind = "families"
 	Structures Kind = "structures"
 	TimeValues Kind = "times"
+	Dialogs    Kind = "dialogs"
 )
 
 func (r Row) kind() Kind {
@@ -44,8 +51,45 @@ func (r Row) kind() Kind {
 		return Structures
 	case r.Kind != "":
 		return TimeValues
+	case r.Expect != "":
+		return Dialogs
 	}
 	return ""
+}
+
+// message is one of a dialog as it is written in a row.
+type message struct {
+	Role    string          `json:"role"`
+	Content string          `json:"content"`
+	Calls   json.RawMessage `json:"tool_calls"`
+}
+
+func (r Row) dialog() []turn.Message {
+	var out []turn.Message
+	for _, m := range r.Messages {
+		out = append(out, turn.Message{Role: m.Role, Content: m.Content, Called: m.Role == "assistant" && len(m.Calls) > 0 && string(m.Calls) != "null"})
+	}
+	return out
+}
+
+func (r Row) lastSaid() string {
+	if len(r.Messages) == 0 {
+		return ""
+	}
+	return r.Messages[len(r.Messages)-1].Content
+}
+
+// calls is the tool that the row calls; empty where it calls none.
+func (r Row) calls() string {
+	var calls []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if json.Unmarshal(r.Reference, &calls) != nil || len(calls) == 0 {
+		return ""
+	}
+	return calls[0].Function.Name
 }
 
 // note gives one entry of the note, such as "A" for "tier"; empty where there is none.
@@ -81,7 +125,7 @@ func Read(from io.Reader) ([]Row, Kind, error) {
 		}
 		switch is := r.kind(); {
 		case is == "":
-			return nil, "", fmt.Errorf("line %d has no label: no family, no structure, no kind", n)
+			return nil, "", fmt.Errorf("line %d has no label: no family, no structure, no kind, no expectation", n)
 		case kind != "" && is != kind:
 			return nil, "", fmt.Errorf("line %d is about %s, those before about %s", n, is, kind)
 		default:

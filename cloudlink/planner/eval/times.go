@@ -90,7 +90,9 @@ func (r Row) span() (start, end int) {
 
 // reference is the row's moment, as its wall clock shows it. Rows without one do not need it.
 func (r Row) reference() time.Time {
-	at, err := time.Parse("2006-01-02T15:04:05", r.Reference[:min(len(r.Reference), 19)])
+	var said string
+	_ = json.Unmarshal(r.Reference, &said) // none is no moment
+	at, err := time.Parse("2006-01-02T15:04:05", said[:min(len(said), 19)])
 	if err != nil {
 		return time.Date(2016, 11, 7, 0, 0, 0, 0, time.UTC)
 	}

@@ -18,6 +18,7 @@ type Planner struct {
 	frames map[string]*frame
 
 	families *families
+	tools    toolWords
 	topics   words // of product questions
 	readers  map[language]*reader
 }
@@ -26,6 +27,7 @@ type Planner struct {
 func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 	p := &Planner{cat: cat, words: said, cues: &cues{}, readers: map[language]*reader{}}
 	readData("cues.json", p.cues)
+	readData("tools.json", &p.tools)
 	for _, topic := range sortedKeys(said.QnATopics) {
 		p.topics.Ko = append(p.topics.Ko, said.QnATopics[topic].Ko...)
 		p.topics.En = append(p.topics.En, said.QnATopics[topic].En...)

@@ -77,8 +77,8 @@ func (t text) counted(at int) (n float64, unit string, end int, ok bool) {
 		return 0, "", 0, false
 	}
 	unit, end, ok = eatKey(t, end, words.Units)
-	if ok && t.begins(end, "요일", "의") {
-		return 0, "", 0, false // 삼 월요일, 삼분의 일
+	if ok && t.begins(end, "요일", "의", "러") {
+		return 0, "", 0, false // 삼 월요일, 삼분의 일, 100달러
 	}
 	return n, unit, end, ok
 }
