@@ -138,7 +138,7 @@ func TestFromWordsToPlanWithAModel(t *testing.T) {
 	var log bytes.Buffer // of run's own goroutines: read after its end
 	go func() {
 		ended <- run(ctx, []string{"--listen", "127.0.0.1:0", "--broker-listen", "127.0.0.1:0", "--db", filepath.Join(dir, "p.db"), "--log-level", "debug",
-			"--model-provider", "gemini", "--model-url", server.URL + "/v1beta", "--model-name", "m", "--model-key-file", key, "--model-deadline", "400ms"}, lines, &log)
+			"--model-provider", "gemini", "--model-url", server.URL + "/v1beta", "--model-name", "m", "--model-key-file", key, "--model-deadline", "3s"}, lines, &log)
 		_ = lines.Close()
 	}()
 	buf := make([]byte, 256)

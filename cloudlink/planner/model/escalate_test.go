@@ -24,8 +24,8 @@ func TestWhateverAModelDecides(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, Gemini)
 			r.behave(b.Name)
-			if strings.HasSuffix(b.Name, "_once") {
-				r.opt.Deadline *= 4
+			if faultOf[b.Name] == Deadline {
+				r.opt.Deadline = shortTurn
 			}
 			p, q, began := r.planner(), question(), time.Now()
 			d := p.Decide(t.Context(), q)

@@ -1,9 +1,12 @@
 package model
 
 import (
+	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/testbed/modelserver"
@@ -29,12 +32,12 @@ func TestWhateverAModelDoes(t *testing.T) {
 				t.Parallel()
 				r := newRig(t, provider)
 				r.behave(b.Name)
-				if strings.HasSuffix(b.Name, "_once") {
-					r.opt.Deadline *= 4 // asked again after a pause
+				if faultOf[b.Name] == Deadline {
+					r.opt.Deadline = shortTurn
 				}
 				for _, said := range sentences {
 					if slow := faultOf[b.Name] == Deadline || faultOf[b.Name] == ServerFault || b.Name == "busy_now"; slow && !slices.Contains(sentences[:2], said) {
-						continue // half a second each
+						continue // a good part of a second each
 					}
 					draft := r.draft(said)
 					d := r.turn(r.planner(), said)
@@ -96,7 +99,6 @@ func TestCallsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, OpenAI)
-			r.opt.Deadline = 4 * turnLimit
 			r.behave(name)
 			r.turn(r.planner(), "거실로 가서 청정하고 안방으로 가")
 			if got := len(r.fake.Asked()); got != want {
@@ -135,5 +137,49 @@ func TestStopsWaitForNoModel(t *testing.T) {
 		if d := r.turn(p, said); d.Model != nil || text64(d) != text64(r.draft(said)) {
 			t.Errorf("%q: %s", said, text64(d))
 		}
+	}
+}
+
+// TestWhenToAskAgain: as the server says, in either form, and never where it will not help or the deadline does not allow it.
+func TestWhenToAskAgain(t *testing.T) {
+	soon := time.Now().Add(40 * time.Second).UTC().Format(http.TimeFormat)
+	for _, tc := range []struct {
+		status      int
+		said        string
+		least, most time.Duration
+	}{
+		{429, "", 0, 0}, {503, "7", 7 * time.Second, 7 * time.Second}, {429, "-5", 0, 0}, {429, "999999999999", 24 * time.Hour, 24 * time.Hour}, {500, "soon", 0, 0},
+		{429, soon, 30 * time.Second, 40 * time.Second}, {502, "Mon, 01 Jan 2001 00:00:00 GMT", 0, 0}, {504, "0", 0, 0},
+		{400, "1", never, never}, {401, "1", never, never}, {302, "1", never, never}, {501, "1", never, never}, {404, "", never, never},
+	} {
+		got := retryAfter(&http.Response{StatusCode: tc.status, Header: http.Header{"Retry-After": {tc.said}}})
+		if got < tc.least || got > tc.most {
+			t.Errorf("%d with %q: %s, want %s to %s", tc.status, tc.said, got, tc.least, tc.most)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if began := time.Now(); sleep(ctx, time.Minute) || time.Since(began) > 4*time.Second {
+		t.Error("waits for what does not fit into the deadline")
+	}
+	if !sleep(ctx, 0) {
+		t.Error("has no time, though there is some")
+	}
+	cancel()
+	if sleep(ctx, time.Second) {
+		t.Error("goes on after the end")
+	}
+}
+
+// TestFaultsNameThePlace: who was asked, where, and what to do; of a server that does not run, too.
+func TestFaultsNameThePlace(t *testing.T) {
+	r := newRig(t, OpenAI)
+	r.opt.URL = "http://127.0.0.1:1/v1" // nobody listens there
+	d := r.turn(r.planner(), "주방으로 가")
+	if d.Model.Fault != string(Unreachable) || d.ModelCalls != 0 {
+		t.Errorf("%+v, %d requests", d.Model, d.ModelCalls)
+	}
+	if text := r.log.String(); !strings.Contains(text, "cannot ask model tiny at 127.0.0.1:1 (openai): unreachable") || !strings.Contains(text, todo[Unreachable]) {
+		t.Errorf("the log says %s", text)
 	}
 }
