@@ -47,6 +47,8 @@ func (t *Tally) unproven(wf *core.Workflow, i int, name string) string {
 		return "its step has no such effect"
 	case !known:
 		return "the catalog has no such effect"
+	case st.Effects[at].State != core.EffectObserved: // it was brought about and lost again, or came when nobody wanted it any more
+		return "the device itself says that it is " + string(st.Effects[at].State)
 	}
 	j := judge{cat: t.Catalog, accept: effect.Confidence.Accept, args: wf.Plan.Steps[i].Args, rows: st.Effects[at].Evidence}
 	if a := slices.IndexFunc(wf.Attempts, func(a core.Attempt) bool { return a.Task == st.Task && st.Task != "" }); a >= 0 {

@@ -112,6 +112,10 @@ func TestASpoiltStoreIsNotBelieved(t *testing.T) {
 		"another room": func(wf *core.Workflow) {
 			each(wf, func(e *core.Evidence) { e.Value = map[string]any{"room_id": "study"} })
 		},
+		"lost again": func(wf *core.Workflow) {
+			evidence(wf, func(l []core.Evidence) []core.Evidence { return l })
+			wf.Steps[len(wf.Steps)-1].Effects[0].State = core.EffectContradicted
+		},
 		"a part of what is asked for": func(wf *core.Workflow) { evidence(wf, func(l []core.Evidence) []core.Evidence { return l[:1] }) },
 	} {
 		t.Run(name, func(t *testing.T) {
