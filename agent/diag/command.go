@@ -86,6 +86,33 @@ func wishAll(verb string) func(*server, *http.Request) (reply, *Problem) {
 	}
 }
 
+// answerBody is what a question to the user is told.
+type answerBody struct {
+	Option string `json:"option"`
+}
+
+// answer answers a question to the user with one of its options. The first answer counts, whoever gave it.
+func (s *server) answer(r *http.Request) (reply, *Problem) {
+	raw, p := s.body(r)
+	if p != nil {
+		return reply{}, p
+	}
+	var b answerBody
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return reply{}, NewProblem(CodeMalformed, err.Error(), `{"option":"…"}`)
+	}
+	if b.Option == "" {
+		return reply{}, NewProblem(CodeBadValue, "an answer is one of the options", `{"option":"…"}`)
+	}
+	body, err := json.Marshal(wire.Answer{QuestionID: r.PathValue("id"), Option: b.Option, By: guestOf(r.Context()).Peer.String()})
+	if err != nil {
+		return reply{}, NewProblem(CodeInternal, err.Error(), "")
+	}
+	return s.command(r, "answer", wire.TypeAnswer, body, false)
+}
+
 // modeBody is what a change of the mode is told.
 type modeBody struct {
 	Mode   string `json:"mode"`

@@ -113,6 +113,27 @@ type Question struct {
 	LeftMS  *int64   `json:"left_ms"` // until its default is taken; null where it is not open
 }
 
+// Ask is one question to the user.
+type Ask struct {
+	ID      string      `json:"question_id"`
+	Step    string      `json:"step_id"`
+	Kind    string      `json:"kind"` // decision, fallback, consent
+	Consent string      `json:"consent,omitempty"`
+	Text    string      `json:"text"`
+	Options []AskOption `json:"options"`
+	State   string      `json:"state"`            // open, answered, expired, withdrawn
+	Option  string      `json:"option,omitempty"` // that was chosen
+	By      string      `json:"by,omitempty"`     // who chose it
+	Opened  Moment      `json:"opened"`
+	LeftMS  *int64      `json:"left_ms"` // until nobody has answered; null where it is not open
+}
+
+// AskOption is one answer that it takes.
+type AskOption struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
 // Workflow is a row of the list.
 type Workflow struct {
 	Kind       string  `json:"kind"` // physical
@@ -146,7 +167,8 @@ type WorkflowDocument struct {
 
 	DecisionsLeft int64      `json:"decisions_left"`
 	ReplansLeft   int64      `json:"replans_left"`
-	Questions     []Question `json:"questions"` // to the cloud, in the order of their opening
+	Questions     []Question `json:"questions"`      // to the cloud, in the order of their opening
+	Asks          []Ask      `json:"user_questions"` // to the user, likewise
 }
 
 // Step is one step with its proof.

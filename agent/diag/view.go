@@ -161,6 +161,7 @@ func (v view) workflow(wf *core.Workflow) WorkflowDocument {
 	}
 	left := wf.Left()
 	doc.DecisionsLeft, doc.ReplansLeft, doc.Questions = left.Decisions, left.Replans, v.questions(wf)
+	doc.Asks = v.asks(wf)
 	return doc
 }
 
@@ -173,6 +174,23 @@ func (v view) questions(wf *core.Workflow) []Question {
 		}
 		if e.State == core.EscOpen {
 			q.LeftMS = v.left(e.Due)
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// asks lists the questions to the user.
+func (v view) asks(wf *core.Workflow) []Ask {
+	out := []Ask{}
+	for _, a := range wf.Asks {
+		q := Ask{ID: string(a.ID), Step: string(a.Step), Kind: string(a.Kind), Consent: a.Consent, Text: a.Text, Options: []AskOption{}, State: string(a.State),
+			Option: a.Option, By: a.By, Opened: v.moment(a.Opened)}
+		for _, o := range a.Options {
+			q.Options = append(q.Options, AskOption{o.ID, o.Text})
+		}
+		if a.State == core.AskOpen {
+			q.LeftMS = v.left(a.Due)
 		}
 		out = append(out, q)
 	}

@@ -66,6 +66,11 @@ func snapshotOf(s *core.State, now core.Now) snapshot {
 				snap.questions[string(e.ID)] = questionOf(wf, e, now)
 			}
 		}
+		for _, a := range wf.Asks {
+			if a.State == core.AskOpen {
+				snap.questions[string(a.ID)] = askOf(wf, a, now)
+			}
+		}
 	}
 	return snap
 }
@@ -134,6 +139,15 @@ func questionOf(wf *core.Workflow, e core.Escalation, now core.Now) question {
 		if text := actionTexts[a]; text != "" {
 			q.options = append(q.options, option{string(a), text})
 		}
+	}
+	return q
+}
+
+// askOf tells an open question to the user, in the words in which the robot asks it.
+func askOf(wf *core.Workflow, a core.Ask, now core.Now) question {
+	q := question{id: string(a.ID), workflow: string(wf.Plan.Workflow), text: clean(a.Text), leftMS: max(0, int64(a.Due-now.Boot))}
+	for _, o := range a.Options {
+		q.options = append(q.options, option{o.ID, clean(o.Text)})
 	}
 	return q
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	godbus "github.com/godbus/dbus/v5"
@@ -193,6 +194,9 @@ func (e exported) Answer(id, chosen string, from godbus.Sender) (accepted bool, 
 		return false, "", fail
 	}
 	defer done()
+	if strings.HasPrefix(id, "q-") { // to the user: whether it is open, and has that answer, the agent decides
+		return e.s.answerUser(c, id, chosen)
+	}
 	snap, err := e.s.look(e.s.conn.Context())
 	if err != nil {
 		return false, "", failureOf(err)
@@ -209,6 +213,16 @@ func (e exported) Answer(id, chosen string, from godbus.Sender) (accepted bool, 
 		return false, "", failureOf(err)
 	}
 	ans, fail := e.s.hand(c, "answer", wire.TypeDecision, body)
+	return ans.Accepted, string(ans.Reason), fail
+}
+
+// answerUser hands in what the user has chosen.
+func (s *session) answerUser(c caller, id, chosen string) (accepted bool, code string, fail *godbus.Error) {
+	body, err := json.Marshal(wire.Answer{QuestionID: id, Option: chosen, By: c.String()})
+	if err != nil {
+		return false, "", failureOf(err)
+	}
+	ans, fail := s.hand(c, "answer", wire.TypeAnswer, body)
 	return ans.Accepted, string(ans.Reason), fail
 }
 

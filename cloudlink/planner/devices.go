@@ -22,6 +22,7 @@ type deviceView struct {
 	Status      json.RawMessage `json:"status,omitempty"` // its last hello
 	Unanswered  int64           `json:"unanswered"`
 	Workflows   []workflowLine  `json:"workflows,omitempty"`
+	Questions   []questionView  `json:"questions,omitempty"` // what its users are asked now
 	Unreadable  []unreadable    `json:"unreadable,omitempty"`
 	Unkept      int64           `json:"unreadable_counted,omitempty"` // more of them, of which nothing was kept
 	Monitor     *leaseView      `json:"monitor,omitempty"`            // a lease that was asked for lately
@@ -122,7 +123,10 @@ func (s *Server) getDevice(req *http.Request) (int, any, error) {
 			return err
 		}
 		v.Status = d.Status
-		return v.addHistory(tx)
+		if err := v.addHistory(tx); err != nil {
+			return err
+		}
+		return v.addQuestions(s, tx)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil, notFound("device", id)

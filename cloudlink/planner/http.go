@@ -54,6 +54,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/workflows/{id}/cancel", handle: s.postCancel},
 		{method: "POST", path: "/v1/workflows/{id}/pause", handle: s.postHold("pause")},
 		{method: "POST", path: "/v1/workflows/{id}/resume", handle: s.postHold("resume")},
+		{method: "POST", path: "/v1/workflows/{id}/answer", handle: s.postAnswer},
 		{method: "GET", path: "/v1/stream", stream: s.getStream},
 		{method: "GET", path: "/healthz", open: true, handle: s.getHealth},
 		{method: "GET", path: "/readyz", open: true, handle: s.getReady},

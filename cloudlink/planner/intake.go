@@ -144,6 +144,9 @@ func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 		return s.applyResult(tx, env, a)
 	case wire.TypeEscalation:
 		return s.applyEscalation(tx, env, a)
+	case wire.TypeQuestion:
+		s.applyQuestion(env, a)
+		return nil
 	}
 	// step_due is shown as pending in the workflow: nothing here can carry out a cloud step yet, and answering "failed" would
 	// end a plan that a later answer could still serve.

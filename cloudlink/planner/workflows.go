@@ -29,6 +29,7 @@ type workflowView struct {
 	CloudSteps  []cloudStep     `json:"cloud_steps"`
 
 	Escalations []escalationView `json:"escalations"` // what the device asked, and what it was answered
+	Questions   []questionView   `json:"questions"`   // what it asked its user
 	Uplink      uplink           `json:"uplink"`
 	ModelCalls  int64            `json:"model_calls"`
 }
@@ -101,6 +102,10 @@ func (s *Server) viewWorkflow(tx *store.Tx, id string) (workflowView, error) {
 	if err := v.addUplink(tx, s.opt.AllowJSON); err != nil {
 		return v, err
 	}
+	if v.Questions, err = s.questionsOf(tx, v.DeviceID, v.WorkflowID); err != nil {
+		return v, err
+	}
+	v.Questions = nonNil(v.Questions)
 	if err := v.addEscalations(s, tx); err != nil {
 		return v, err
 	}

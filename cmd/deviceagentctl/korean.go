@@ -63,6 +63,7 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonContextStale:       "필요한 값이 너무 오래되었습니다",
 	core.ReasonContextConflict:    "필요한 값에 대해 두 출처가 다르게 말합니다",
 	core.ReasonConsentRequired:    "먼저 사람의 동의가 필요합니다",
+	core.ReasonConsentDenied:      "사람이 동의하지 않았거나 동의를 거두었습니다",
 	core.ReasonInputInvalid:       "다른 단계에서 받은 입력이 동작에 맞지 않습니다",
 	core.ReasonResourceBusy:       "다른 작업이 자원을 쓰고 있습니다",
 	core.ReasonExternalStop:       "밖에서 멈췄습니다",

@@ -122,6 +122,19 @@ func questionLine(q diag.Question, w diag.WorkflowDocument) string {
 	return fmt.Sprintf("%s%s; then the default   decisions left %d, replans %d", head, maybe(q.LeftMS, "due"), w.DecisionsLeft, w.ReplansLeft)
 }
 
+// askLine tells what the user was asked, and what became of that.
+func askLine(q diag.Ask) string {
+	head := fmt.Sprintf("%s about %s: %q ", q.ID, clean(q.Step), clean(q.Text))
+	if q.State != "open" {
+		return head + strings.TrimSpace(strings.TrimSpace(q.State+" "+clean(q.Option))+" "+clean(q.By))
+	}
+	var options []string
+	for _, o := range q.Options {
+		options = append(options, clean(o.ID))
+	}
+	return fmt.Sprintf("%s%s   answer %s", head, maybe(q.LeftMS, "due"), strings.Join(options, " | "))
+}
+
 // headOnce gives a heading for the first of several lines.
 func headOnce(head string, i int) string {
 	if i > 0 {
@@ -246,6 +259,9 @@ func (a *app) showPage(w diag.WorkflowDocument, as diag.AsOf) error {
 	p.line("limits      priority %s   deadline %s   messages up %d   turn %s", w.Priority, maybe(w.DeadlineLeftMS, "none"), w.Uplink, clean(orText(w.TurnID, "not recorded")))
 	for i, q := range w.Questions {
 		p.line("%-11s %s", headOnce("asked", i), questionLine(q, w))
+	}
+	for _, q := range w.Asks {
+		p.line("%-11s %s", "user asked", askLine(q))
 	}
 	p.line("steps")
 	for _, s := range w.Steps {

@@ -49,6 +49,7 @@ var sentences = map[string][2]string{
 	"refused":              {"refused: %s", "거절: %s"},
 	"valid":                {"%s: valid; %d steps, nothing was sent to work", "%s: 올바른 플랜입니다. %d단계, 실행에 넘기지 않았습니다"},
 	"accepted":             {"accepted %s (%s)", "접수 %s (%s)"},
+	"answered":             {"answered %s with %s (plan %s)", "%s 질문에 %s(으)로 답했습니다 (플랜 %s)"},
 	"catalog.good":         {"%s: good, %s, etag %s", "%s: 문제없습니다. %s, etag %s"},
 	"catalog.added":        {"%s: added, the catalog is good, %s, etag %s", "%s: 추가했습니다. 카탈로그에 문제가 없습니다. %s, etag %s"},
 	"catalog.exported":     {"%s: written, %s, etag %s", "%s: 만들었습니다. %s, etag %s"},

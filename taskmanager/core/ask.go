@@ -445,7 +445,7 @@ func (w *work) words(wf *Workflow, name, otherwise string) string {
 
 // sentence says what has become of a step and asks what now.
 func (w *work) sentence(wf *Workflow, i int, reason Reason) string {
-	text := "{step}: " + InfoOf(reason).Text + ". {choice}"
+	text := w.words(wf, "failed", "{step}: it could not be done.") + " {choice}" // an executor may say why in words of its own
 	if s, ok := w.cat.Reasons[string(reason)]; ok {
 		text = s.In(wf.Plan.Locale)
 	}

@@ -72,6 +72,7 @@ type Home struct {
 	manner      mode
 	vital       *task
 	speech      *speech
+	asked       string // the question that the screen shows
 	voice       *timer
 	safety      string
 	lifted      bool

@@ -120,11 +120,16 @@ func (h *Home) Say(now time.Duration, words string) {
 	}
 }
 
-// Answer is a person answering a question on the robot.
+// Answer is a person answering a question on the robot, by its words or by the id of an option: the one on the screen, or else the one
+// that was heard.
 func (h *Home) Answer(now time.Duration, answer string) {
 	h.to(now)
 	h.write(Entry{Kind: KindHeard, Text: answer})
-	h.emit(fromPeople, "user.answered", nil, "", map[string]any{"answer": answer})
+	data := map[string]any{"answer": answer}
+	if h.asked != "" {
+		data["question_id"] = h.asked
+	}
+	h.emit(fromPeople, "user.answered", nil, "", data)
 }
 
 // Consent is a person granting, denying or revoking a consent on the robot: verb is granted, denied or revoked.

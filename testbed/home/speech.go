@@ -48,6 +48,10 @@ func startShowText(h *Home, t *task) string {
 	}
 	h.later(t, h.opt.SettingTime, func() {
 		h.write(Entry{Kind: KindShown, TaskID: t.id, Method: t.method, Text: words})
+		h.asked, _ = t.params["question_id"].(string)
+		if words == "" {
+			h.asked = ""
+		}
 		h.finish(t, Done, "", nil)
 	})
 	return ""

@@ -55,6 +55,9 @@ func (h *house) setPlanner(arg string) error {
 func (h *house) decide(arg string) error {
 	action, plan, _ := strings.Cut(arg, " ")
 	plan = strings.TrimSpace(plan)
+	if action == "ask_user" {
+		return h.decideToAsk(plan)
+	}
 	if plan != "" {
 		if err := json.Unmarshal([]byte(plan), new(wire.Plan)); err != nil {
 			return fmt.Errorf("cannot read the plan of the decision: %w", err)
@@ -81,6 +84,10 @@ func (h *house) questions(msgs []message) (out []Fact) {
 				q.ReasonCode, strings.Join(q.AllowedActions, " "), q.DefaultAction, q.DeadlineMS/1000, q.Budget.DecisionsLeft, q.Budget.ReplansLeft))})
 		case d != nil:
 			out = append(out, Fact{"told", plain(fmt.Sprintf("%s.%s %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, d.Action))})
+		case m.env.Question != nil:
+			out = append(out, Fact{"asked", fmt.Sprintf("%s.%s %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, askedText(m.env.Question))})
+		case m.env.Answer != nil:
+			out = append(out, Fact{"told", fmt.Sprintf("%s.%s answer %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, m.env.Answer.Option)})
 		}
 	}
 	return out

@@ -29,9 +29,9 @@ type channel struct {
 var channels = []channel{
 	{"what was answered", []string{"turn", "reply", "refused", "answer", "looked"}, true},
 	{"what the robot's own log says", []string{"dispatch", "refuses", "again", "stops", "pauses", "resumes", "queries", "drives", "halts", "rolls",
-		"arrived", "stopped", "failed", "cleans", "cleaned", "sets", "spoken"}, true},
+		"arrived", "stopped", "failed", "cleans", "cleaned", "sets", "spoken", "shown"}, true},
 	{"what the device answered to messages", []string{"ack"}, true},
-	{"what the device asked, and what it was told", []string{"asks", "told"}, true},
+	{"what the device asked, and what it was told", []string{"asks", "told", "asked"}, true},
 	{"how work ended", []string{"workflow", "goal", "step", "effect"}, true},
 	{"what the planner knows", []string{"cloud"}, true},
 	{"publishes of the device, as an outside subscriber counted them", []string{"up"}, false},
@@ -77,6 +77,7 @@ var told = map[home.Kind]func(e home.Entry) Fact{
 	home.KindCleaningEnd:   func(e home.Entry) Fact { return Fact{"cleaned", ended(e)} },
 	home.KindSetting:       func(e home.Entry) Fact { return Fact{"sets", call(e)} },
 	home.KindSpoken:        func(e home.Entry) Fact { return Fact{"spoken", fmt.Sprintf("%q", e.Text)} },
+	home.KindShown:         func(e home.Entry) Fact { return Fact{"shown", fmt.Sprintf("%q", e.Text)} },
 }
 
 func nobody(e home.Entry) string {
@@ -99,6 +100,9 @@ func call(e home.Entry) string { return strings.TrimSpace(e.Method + " " + pairs
 func pairs(values map[string]any) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name == "question_id" { // made of the store's epoch, which is another one in each run
+			continue
+		}
 		out = append(out, name+"="+show(values[name]))
 	}
 	return strings.Join(out, " ")

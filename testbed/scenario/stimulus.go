@@ -68,6 +68,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"store":   (*house).loseStore,
 	"planner": (*house).setPlanner,
 	"decide":  (*house).decide,
+	"answers": (*house).answer,
 	"clock":   (*house).setClock,
 	"suspend": (*house).suspend,
 	"restart": func(h *house, arg string) error { return h.restart(arg, false) },
