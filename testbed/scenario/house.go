@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -113,6 +114,9 @@ func (h *house) startRobot(s *Scenario, narrate io.Writer) (err error) {
 	h.stopBody = stop
 	go func() { h.gone <- h.robot.Run(ctx) }()
 	for _, command := range s.Given {
+		if strings.HasPrefix(command, "consent ") {
+			h.rest() // it is a person's word, told once: the agent has to be there to hear it
+		}
 		if err := h.robot.Command(command); err != nil {
 			return err
 		}
