@@ -71,7 +71,8 @@ func (j *judge) causes(at stepRef, spec *core.StepSpec) (kinds []string) {
 			kinds = []string{"decision"}
 		}
 		if a := j.aims[at.wf]; a != nil && a.Tier != core.TierShadow && j.told[at] == core.Blocked {
-			kinds = append(kinds, "context") // of a goal nobody decides by what is too old: it is read anew first
+			// of a goal nobody decides by what is too old: it is read anew first; and its user may be asked
+			kinds = append(kinds, "context", "question")
 		}
 		if who := j.holder(at); who != "" || j.pausedOnce[at.wf] || len(j.alarms) > 0 || j.low || j.guards {
 			kinds = append(kinds, "hold")

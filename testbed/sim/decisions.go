@@ -15,7 +15,8 @@ func (c *cloud) decide(x core.Message) {
 	name := fmt.Sprintf("decision %s.%d", at, c.asked[at])
 	d := m.stream(name)
 	ev := core.DecisionReceived{Head: core.Head{Msg: core.MessageID("d-" + name), Hash: name, SentMS: wallMS + m.T}, Escalation: q.ID, PlanRevision: q.Revision}
-	ev.Action = q.Allowed[d.IntN(len(q.Allowed))]
+	offered := slices.DeleteFunc(slices.Clone(q.Allowed), func(a core.Action) bool { return a == core.ActAsk }) // nobody is at home to answer
+	ev.Action = offered[d.IntN(len(offered))]
 	if d.coin() && slices.Contains(q.Allowed, core.ActRetry) {
 		ev.Action = core.ActRetry
 	}
