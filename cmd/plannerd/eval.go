@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,45 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/eval"
+	"deviceagent/cloudlink/planner/turn"
 )
+
+// subject is what eval measures: the planner and the compiler as they serve.
+type subject struct{ opt planner.Options }
+
+func (s subject) Plan(ctx context.Context, in turn.Input) (turn.Decision, error) {
+	return s.opt.Planner.Plan(ctx, in)
+}
+
+// Compile compiles a decision and checks the plan as the device will.
+func (s subject) Compile(in turn.Input, d turn.Decision) error {
+	plan, err := s.opt.Compile(in, d, planner.IDs{WorkflowID: in.TurnID + ".wf", PlanID: in.TurnID + ".plan"})
+	if err != nil {
+		return err
+	}
+	if faults := s.opt.Check(*plan, nil); len(faults) > 0 {
+		return fmt.Errorf("the plan has faults: %v", faults)
+	}
+	return nil
+}
+
+// toolChooser is a planner that also chooses from a registry of tools.
+type toolChooser interface {
+	ChooseTool([]turn.Tool, []turn.Message) turn.Choice
+}
+
+// subjectOf keeps what the planner can do beside planning.
+func subjectOf(opt planner.Options) eval.Planner {
+	if chooser, ok := opt.Planner.(toolChooser); ok {
+		return struct {
+			subject
+			toolChooser
+		}{subject{opt}, chooser}
+	}
+	return subject{opt}
+}
 
 // evalCommand measures the planner on a file of labelled utterances. Nothing is sent anywhere.
 func evalCommand(stdout io.Writer) *cobra.Command {
@@ -47,7 +85,7 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("cannot use %s: %w", args[0], err)
 			}
-			report, err := eval.Measure(cmd.Context(), opt.Planner, rows, kind)
+			report, err := eval.Measure(cmd.Context(), subjectOf(opt), rows, kind)
 			if err != nil {
 				return err
 			}

@@ -28,16 +28,29 @@ func TestEval(t *testing.T) {
 		TierA      float64                    `json:"tier_a"`
 		TierB      float64                    `json:"tier_b"`
 		FalseODL   *float64                   `json:"false_odl"`
+		Compiled   float64                    `json:"compiled"`
 		PerFamily  map[string]json.RawMessage `json:"per_family"`
 		ModelCalls *int64                     `json:"model_calls"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Rows != 2 || got.Strict != 0.5 || got.Lenient != 1 || got.TierA != 1 || got.TierB != 0 || got.FalseODL != nil ||
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Rows != 2 || got.Strict != 0.5 || got.Lenient != 1 || got.TierA != 1 || got.TierB != 0 || got.FalseODL != nil || got.Compiled != 1 ||
 		got.PerFamily["UNS"] == nil || got.ModelCalls == nil || *got.ModelCalls != 0 {
 		t.Errorf("%s: %+v (%v)", out.String(), got, err)
 	}
 	out.Reset()
 	if code := run(t.Context(), []string{"eval", file, "--wrong"}, &out, &log); code != 0 || !strings.Contains(out.String(), "에어컨 켜 줘") || !strings.Contains(out.String(), "strict    1/2") {
 		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
+
+func TestEvalOfDialogs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	row := `{"id":"1","messages":[{"role":"user","content":"내일 식당 예약해 줘"}],"tools":[{"name":"book_restaurant","description":"식당을 예약한다.","required":["date","number_of_people"]}],"expect":"slot","reference":"몇 명이에요?"}`
+	if err := os.WriteFile(file, []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, log bytes.Buffer
+	if code := run(t.Context(), []string{"eval", file, "-o", "json"}, &out, &log); code != 0 || !strings.Contains(out.String(), `"slot_asked":1.0000`) {
+		t.Errorf("exit %d: %s%s", code, out.String(), log.String())
 	}
 }
 

@@ -16,6 +16,11 @@ type Planner interface {
 	Plan(context.Context, turn.Input) (turn.Decision, error)
 }
 
+// compiler is a planner that also compiles what it decided.
+type compiler interface {
+	Compile(turn.Input, turn.Decision) error
+}
+
 // FamilyReport is how a planner did on rows with a route family. Strict counts the label alone, lenient also the families that the
 // row's note accepts. Tier A are rows whose label follows from the source alone. FalseODL is over the rows that are neither labelled nor
 // accepted as ODL; StrayActs are rows not labelled ODL that were given a step or a control: none is right.
@@ -34,6 +39,8 @@ type FamilyReport struct {
 	Confusion  map[string]map[string]int `json:"confusion"` // labelled → decided → rows
 	ModelCalls int64                     `json:"model_calls"`
 	TurnMS     Times                     `json:"turn_ms"`
+	Compiled   Ratio                     `json:"compiled"` // of the decisions with steps: those that compile to a plan without a fault
+	CompileMS  Times                     `json:"compile_ms"`
 	Wrong      []Wrong                   `json:"wrong"`
 }
 
@@ -51,16 +58,24 @@ type Wrong struct {
 func MeasureFamilies(ctx context.Context, p Planner, rows []Row) (FamilyReport, error) {
 	rep := FamilyReport{Kind: Families, Rows: len(rows), PerFamily: map[string]*Score{}, PerSource: map[string]*Ratio{}, Confusion: map[string]map[string]int{}}
 	took := make([]time.Duration, 0, len(rows))
+	var compiling []time.Duration
+	comp, compiles := p.(compiler)
 	for _, row := range rows {
+		in := turn.Input{TurnID: row.ID, Text: row.Text}
 		begin := time.Now()
-		d, err := p.Plan(ctx, turn.Input{TurnID: row.ID, Text: row.Text})
+		d, err := p.Plan(ctx, in)
 		if err != nil {
 			return rep, fmt.Errorf("cannot plan %s: %w", row.ID, err)
 		}
 		took = append(took, time.Since(begin))
+		if compiles && len(d.Steps) > 0 {
+			begin = time.Now()
+			rep.Compiled.add(comp.Compile(in, d) == nil)
+			compiling = append(compiling, time.Since(begin))
+		}
 		rep.count(row, d)
 	}
-	rep.MacroF1, rep.TurnMS = macro(rep.PerFamily), timesOf(took)
+	rep.MacroF1, rep.TurnMS, rep.CompileMS = macro(rep.PerFamily), timesOf(took), timesOf(compiling)
 	return rep, nil
 }
 
@@ -130,6 +145,7 @@ func (rep FamilyReport) Print(w io.Writer, wrong bool) {
 		say(w, "%-16s %s\n", source, rep.PerSource[source])
 	}
 	say(w, "\nmodel calls %d, a turn %.2f ms (p50), %.2f ms (p95), %.2f ms (p99)\n", rep.ModelCalls, rep.TurnMS.P50, rep.TurnMS.P95, rep.TurnMS.P99)
+	say(w, "plans without a fault %s, compiled in %.2f ms (p50), %.2f ms (p95)\n", rep.Compiled, rep.CompileMS.P50, rep.CompileMS.P95)
 }
 
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

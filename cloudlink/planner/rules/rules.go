@@ -41,7 +41,7 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 				r.lex.add(word, entry{kind: kindLevel, key: which})
 			}
 		}
-		p.readers[lang] = r
+		p.readers[lang] = r.withRooms(roomsOf(cat, nil))
 	}
 	p.families = newFamilies(p.cues, said, p.frames, p.readers[korean].lex)
 	return p
@@ -53,7 +53,10 @@ func (p *Planner) Plan(_ context.Context, in turn.Input) (turn.Decision, error) 
 	if isEnglish(in.Text, in.Locale) {
 		lang = english
 	}
-	r := p.readers[lang].withRooms(roomsOf(p.cat, in.Rooms))
+	r := p.readers[lang]
+	if len(in.Rooms) > 0 {
+		r = r.withRooms(roomsOf(p.cat, in.Rooms))
+	}
 	out := r.parse(in.Text)
 	d := p.decide(r, out)
 	if lang == korean {
