@@ -8,7 +8,7 @@ import (
 
 // ourTimes have values in each spelling of the sources; two are wrong on purpose.
 const ourTimes = `
-{"id":"1","text":"알람을 저녁 8시에 맞춰 줘","kind":"time","span":"저녁 8시","value":{"timex":"T20","future":{"time":"20:00:00"}}}
+{"id":"1","text":"알람을 저녁 9시에 맞춰 줘","kind":"time","span":"저녁 9시","value":{"timex":"T21","future":{"time":"21:00:00"}}}
 {"id":"2","text":"2시에서 4시까지","kind":"timerange","span":"2시에서 4시까지","value":{"values":[{"start":"02:00:00","end":"04:00:00"},{"start":"14:00:00","end":"16:00:00"}]}}
 {"id":"3","text":"두 시간 동안","kind":"duration","span":"두 시간","value":{"n":2,"unit":"Hour"}}
 {"id":"4","text":"모레 봐","kind":"date","span":"모레","value":{"future":{"date":"2016-11-09"}},"reference":"2016-11-07T00:00:00"}

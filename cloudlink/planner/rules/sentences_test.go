@@ -225,7 +225,7 @@ var groups = []struct {
 		{"베란다로 가", "ODL ask position"},
 		{"다락방으로 가", "ODL ask position"},
 		{"옥상으로 이동해 줘", "ODL ask position"},
-		{"이쪽으로 와", "ODL ask position"},
+		{"이쪽으로 와 줘", "ODL ask position"},
 		{"이동해", "ODL ask position"},
 		{"청정 30분", "ODL ask"},
 		{"거실 갔다 와", "ODL ask"},

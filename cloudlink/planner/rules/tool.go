@@ -42,7 +42,7 @@ func (p *Planner) ChooseTool(tools []turn.Tool, dialog []turn.Message) turn.Choi
 	talk := talkOf(dialog, w)
 	best := w.best(tools, talk, w.conceptsOf(talk.said()))
 	if best < 0 && talk.follows && w.goesOn(talk.last) {
-		best = w.best(tools, talk, w.conceptsOf(squeeze(talk.before)+talk.said())) // "100유로는 얼마야?" after "100달러는 …"
+		best = w.best(tools, talk, w.conceptsOf(squeeze(talk.before)+talk.said())) // "50달러는?" after "30달러는 …"
 	}
 	if best < 0 {
 		return turn.Choice{Outcome: turn.None}

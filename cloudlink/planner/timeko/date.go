@@ -188,7 +188,7 @@ func (c calendar) dayBehind(at int) (d, end int, ok bool) {
 	return int(n), end, ok && !unit && n >= 1 && n <= 31 && n == float64(int(n))
 }
 
-// calendarDate reads "2018년 1월 22일 월요일", "5월 21일", "일요일 1월 이십일일 이천십팔년", "다음 달 20일", "내년 5월 3일".
+// calendarDate reads "2019년 4월 3일 수요일", "5월 21일", "토요일 5월 이십일일 이천십육년", "다음 달 20일", "내년 5월 3일".
 func (c calendar) calendarDate(at int) (day time.Time, end int, ok bool) {
 	if _, e, found := eatKey(c.text, at, words.Weekdays); found {
 		at = e
@@ -282,7 +282,7 @@ func (c calendar) following(weekday int) time.Time {
 	return c.today().AddDate(0, 0, (weekday-isoDay(c.today())+7)%7)
 }
 
-// nthWeekday reads "10월 둘째 수요일", "다음 달 두 번째 월요일", "3월 마지막 월요일", "첫째주 일요일".
+// nthWeekday reads "10월 둘째 수요일", "다음 달 두 번째 월요일", "4월 마지막 월요일", "첫째주 일요일".
 func (c calendar) nthWeekday(at int) (day time.Time, end int, ok bool) {
 	y, e, hasYear := c.year(at)
 	if hasYear {

@@ -29,8 +29,8 @@ func TestFind(t *testing.T) {
 		{DateTime, "내일 아침 8시", "2016-11-08T08:00:00"}, {DateTime, "다음 주 월요일 오전 10시", "2016-11-14T10:00:00"}, {DateTime, "5시간 전", "2016-11-07T05:00:00"}, {DateTime, "금요일까지", "2016-11-11T23:59:59"},
 		{Set, "매주 월요일 오후 4시", "XXXX-WXX-1T16"}, {Set, "2주마다", "P2W"}, {Set, "매일 저녁", "TEV"}, {Set, "매월 1일", "XXXX-XX-01"}, {Set, "월요일 아침마다", "XXXX-WXX-1TMO"}, {Set, "평일마다 7시 반에", "XXXX-WXX-WDT07:30"},
 		{Relative, "끝에서 세번째", "end-2"}, {Relative, "그 다음 책", "current+1"},
-		{Instant, "저녁 7시에", "2016-11-07T19:00:00@hour"}, {Instant, "9시", "2016-11-07T21:00:00@hour"}, {Instant, "내년 5월", "2017-05-01T00:00:00@month"}, {Instant, "2014년 10월 첫번째주", "2014-10-06T00:00:00@week"},
-		{Instant, "지난주", "2016-10-31T00:00:00@week"}, {Instant, "하루 안에", "2016-11-08T10:00:00@day"},
+		{Instant, "저녁 7시에", "2016-11-07T19:00:00@hour"}, {Instant, "9시", "2016-11-07T21:00:00@hour"}, {Instant, "내년 5월", "2017-05-01T00:00:00@month"}, {Instant, "2015년 9월 첫번째주", "2015-09-07T00:00:00@week"},
+		{Instant, "지난주", "2016-10-31T00:00:00@week"}, {Instant, "이틀 안에", "2016-11-09T10:00:00@day"},
 	} {
 		got := ""
 		if i := slices.IndexFunc(Find(tc.said, monday7), func(f Found) bool { return f.Kind == tc.kind }); i >= 0 {

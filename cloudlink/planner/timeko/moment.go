@@ -59,7 +59,7 @@ func (c calendar) instant(at int) (v Value, end int, ok bool) {
 	return v, end, ok
 }
 
-// period reads a week, a month or a year: "다음 주", "10월", "2014년 10월 첫번째주", "내년".
+// period reads a week, a month or a year: "다음 주", "10월", "2015년 9월 첫번째주", "내년".
 func (c calendar) period(at int) (first time.Time, g Grain, end int, ok bool) {
 	y, e, hasYear := c.year(at)
 	if hasYear {

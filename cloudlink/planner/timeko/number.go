@@ -7,7 +7,7 @@ import (
 )
 
 // Number reads the number that begins at a place: digits, Sino-Korean, native, mixed ("2백만"), decimals ("이백점 칠일"), fractions
-// ("삼과 오분의 일"), negatives, powers.
+// ("육과 구분의 이"), negatives, powers.
 func (t text) number(at int) (value float64, end int, ok bool) {
 	if at < len(t) && (t[at] == '-' || t[at] == '+') && at+1 < len(t) && (isDigit(t[at+1]) || t[at+1] == '.') {
 		value, end, ok = t.number(at + 1)
@@ -57,7 +57,7 @@ func (t text) addend(at int) (value float64, end int, ok bool) {
 	return whole + rest, end, ok
 }
 
-// fractional reads one number, or "삼분의 일", "4/5", "2.5^-1".
+// fractional reads one number, or "칠분의 이", "4/5", "2.5^-1".
 func (t text) fractional(at int) (value float64, end int, ok bool) {
 	value, end, ok = t.plain(at)
 	if !ok {
