@@ -135,10 +135,10 @@ var Rows = []Row{
 		Cancelled:    {Robot: "study", Faults: []string{"no_value=battery.level"}, After: cancelAfter("getBatteryStatus", "100ms"), Witness: []string{"dispatch getBatteryStatus"}},
 	}},
 	{Name: "vital", Method: "startVitalSign", Effect: "vital_interaction_ended", Cells: map[Column]Cell{
-		Observed:     {Given: []string{"consent granted vital"}, After: []string{"after vital.started +30s vital complete"}, Witness: []string{"dispatch startVitalSign"}},
+		Observed:     {Before: []string{"consent granted vital"}, After: []string{"after vital.started +30s vital complete"}, Witness: []string{"dispatch startVitalSign"}},
 		Contradicted: never(anEnd),
-		Expired:      {Given: []string{"consent granted vital"}, Faults: []string{"startVitalSign:lie_done"}, Witness: []string{"dispatch startVitalSign"}},
-		Cancelled:    {Given: []string{"consent granted vital"}, After: cancelAfter("startVitalSign", "30s"), Witness: []string{"dispatch startVitalSign", "stops startVitalSign"}},
+		Expired:      {Before: []string{"consent granted vital"}, Faults: []string{"startVitalSign:lie_done"}, Witness: []string{"dispatch startVitalSign"}},
+		Cancelled:    {Before: []string{"consent granted vital"}, After: cancelAfter("startVitalSign", "30s"), Witness: []string{"dispatch startVitalSign", "stops startVitalSign"}},
 	}},
 	{Name: "dim", Method: "setScreen", Params: `{"brightness":20}`, Effect: "reduced_visual_stimulation", Cells: settingCells("setScreen", "setScreen brightness=20", "", Cell{Keep: true, Faults: []string{"setScreen:reverts=1m"}})},
 	{Name: "bright", Method: "setScreen", Params: `{"brightness":90}`, Cells: settingCells("setScreen", "setScreen brightness=90", "", never(noOpposite))},
