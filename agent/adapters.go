@@ -137,6 +137,7 @@ func (d downlink) Status() wire.Status {
 	defer cancel()
 	// A Manager that does not answer leaves the list out; the watchdog, not the hello, deals with it.
 	_ = d.m.Inspect(ctx, func(s *core.State, _ core.Now) {
+		st.Tier = string(core.Tier(st.Tier).Lower(s.Device.TierCap))
 		st.Mode, st.Modes = string(s.Mode()), modesOf(s.Device.Modes)
 		for _, h := range s.Holders() {
 			if len(st.Holders) < maxHolders {

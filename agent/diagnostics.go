@@ -39,8 +39,13 @@ type eyes struct {
 
 // Check grounds a message and changes nothing.
 func (e eyes) Check(payload []byte) core.Answer {
-	if ev, bad := e.a.codec.Decode(payload, taskmanager.FromLocal).(core.Refused); bad {
+	switch ev := e.a.codec.Decode(payload, taskmanager.FromLocal).(type) {
+	case core.Refused:
 		return ev.Answer
+	case core.PlanSubmitted:
+		if len(ev.GoalFaults) > 0 {
+			return core.Answer{Reason: ev.GoalFaults[0].Reason, Faults: ev.GoalFaults, CatalogEtag: e.a.o.Catalog.Etag}
+		}
 	}
 	return core.Answer{Accepted: true, CatalogEtag: e.a.o.Catalog.Etag}
 }

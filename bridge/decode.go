@@ -25,6 +25,9 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 		if b.Verb == "set_mode" && !local {
 			return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "verb", Reason: core.ReasonUnsupported, Message: "a mode is set by somebody at the robot"}})
 		}
+		if fault, bad := c.tierOf(b); bad {
+			return refusal(h, fault.Reason, []core.Fault{fault})
+		}
 		return core.ControlReceived{Head: h, Verb: b.Verb, Scope: b.Scope, Target: b.Target, By: b.RequestedBy, Why: b.Reason, Holder: core.HolderKind(b.Holder)}
 	case wire.TypeAnswer:
 		b := e.Answer
@@ -37,6 +40,21 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 			Output: b.Output.Map(), Reason: core.Reason(b.ReasonCode)}
 	}
 	return refusal(h, core.ReasonUnsupported, []core.Fault{{Path: "type", Reason: core.ReasonUnsupported, Message: "this agent takes no " + string(e.Type) + " here"}})
+}
+
+// tierOf checks the tier that a control sets: there has to be such a one, and the setting of this device bounds it.
+func (c *Codec) tierOf(b *wire.Control) (fault core.Fault, bad bool) {
+	if b.Verb != "set_tier" {
+		return core.Fault{}, false
+	}
+	tier, most := core.Tier(b.Target[strings.LastIndex(b.Target, "/")+1:]), c.o.Experiences.Tier
+	switch {
+	case !core.KnownTier(tier):
+		return core.Fault{Path: "target", Reason: wire.ReasonBadValue, Message: string(tier) + " is no tier: shadow, content_only, restricted, full"}, true
+	case most != "" && tier.Above(most):
+		return core.Fault{Path: "target", Reason: core.ReasonTierBlocked, Message: "this device allows at most " + string(most)}, true
+	}
+	return core.Fault{}, false
 }
 
 // open reads the envelope of one message: what is right or wrong with any of them. bad: its refusal.

@@ -191,7 +191,11 @@ func TestRefusedBeforeTheCatalogIsAsked(t *testing.T) {
 		{name: "no target", message: string(message("control", `{"verb":"cancel","scope":"workflow"}`)), want: "target missing_field"},
 		{name: "too large", message: `{"v":"` + strings.Repeat("x", 300<<10), want: "too_large"},
 		{name: "receipt, which is the link's", message: string(message("receipt", `{}`)), want: "type unsupported"},
-		{name: "set_tier", message: string(message("control", `{"verb":"set_tier","scope":"all"}`)), want: "verb unsupported"},
+		{name: "set_tier to nothing", message: string(message("control", `{"verb":"set_tier","scope":"all"}`)), want: "target bad_value"},
+		{name: "set_tier of one without the tier", message: string(message("control", `{"verb":"set_tier","scope":"experience","target":"exp_1"}`)), want: "target bad_value"},
+		{name: "set_tier of a workflow", message: string(message("control", `{"verb":"set_tier","scope":"workflow","target":"wf_1"}`)), want: "scope bad_value"},
+		{name: "set_tier to what is none", message: string(message("control", `{"verb":"set_tier","scope":"all","target":"godlike"}`)), want: "target bad_value"},
+		{name: "disable_experience of a step", message: string(message("control", `{"verb":"disable_experience","scope":"step","target":"wf_1/a"}`)), want: "scope bad_value"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			codec := tc.codec

@@ -47,13 +47,13 @@ func New(o Options) *Codec {
 }
 
 // check grounds a plan in the catalog with the rooms of now.
-func (c *Codec) check(w *wire.Plan, local bool) (*core.Plan, []core.Fault) {
+func (c *Codec) check(w *wire.Plan, local bool) (p *core.Plan, faults, goal []core.Fault) {
 	cat := c.o.Rooms()
-	p, faults := checkPlan(cat, w, local, c.o.Experiences)
+	p, faults, goal = checkPlan(cat, w, local, c.o.Experiences)
 	if cat.RoomsEtag != c.o.Catalog.RoomsEtag && slices.ContainsFunc(p.Steps, func(s core.StepSpec) bool { return resolvesLater(cat, s) }) {
 		p.Rooms = cat.Rooms
 	}
-	return p, faults
+	return p, faults, goal
 }
 
 // resolvesLater says whether rooms of a step are looked up when it is dispatched.

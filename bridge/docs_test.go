@@ -210,7 +210,7 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},
-		{"set_tier", "control", `{"verb":"set_tier","scope":"all"}`}, {"disable_experience", "control", `{"verb":"disable_experience","scope":"all"}`},
+		{"session", "control", `{"verb":"cancel","scope":"session","target":"s"}`},
 	} {
 		if !strings.Contains(chapter, tc.name) {
 			t.Errorf("section 8 of %s does not name %s", docFile, tc.name)

@@ -86,10 +86,12 @@ func (c *Codec) decision(h core.Head, b *wire.Decision) core.Event {
 		}
 	}
 	if b.Plan != nil {
-		ev.Plan, ev.Faults = c.check(b.Plan, h.Local)
-		for i := range ev.Faults {
-			if ev.Faults[i].Path != "" {
-				ev.Faults[i].Path = "plan." + ev.Faults[i].Path
+		ev.Plan, ev.Faults, ev.GoalFaults = c.check(b.Plan, h.Local)
+		for _, list := range [][]core.Fault{ev.Faults, ev.GoalFaults} {
+			for i := range list {
+				if list[i].Path != "" {
+					list[i].Path = "plan." + list[i].Path
+				}
 			}
 		}
 		h.ExpireMS = expiry(h, b.Plan)

@@ -26,7 +26,7 @@ func (k *checker) experience() {
 	if k.plan.NoGoal = k.experiences.Off; k.plan.NoGoal {
 		return
 	}
-	g := &core.Goal{Experience: e.ExperienceID, ID: e.GoalID, Summary: e.Summary, Constraints: e.Constraints, Tier: core.Tier(or(e.Tier, string(k.tier())))}
+	g := &core.Goal{Experience: e.ExperienceID, ID: e.GoalID, Summary: e.Summary, Constraints: e.Constraints, Tier: core.Tier(or(e.Tier, string(k.tier()))), Named: e.Tier != ""}
 	if b := e.Budget; b != nil {
 		g.Budget = &core.GoalBudget{Decisions: b.MaxDecisions, Replans: b.MaxReplans, Retries: b.AutomaticRetries, Questions: b.UserQuestions, DeadlineMS: b.DeadlineMS}
 		if b.MaxReplans > b.MaxDecisions {

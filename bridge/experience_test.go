@@ -70,8 +70,8 @@ func TestAGoalIsGroundedInItsPlan(t *testing.T) {
 					t.Errorf("faults\n%s\nwant\n%s", got, tc.want)
 				}
 			case core.PlanSubmitted:
-				if tc.want != "" {
-					t.Error("let in")
+				if got := faultLines(ev.GoalFaults); got != tc.want { // the core refuses it by them, unless it evaluates no goals
+					t.Errorf("faults of the goal\n%s\nwant\n%s", got, tc.want)
 				}
 				if tc.off != (ev.Plan.Goal == nil) || tc.off != ev.Plan.NoGoal {
 					t.Errorf("goal %+v, no goal %v", ev.Plan.Goal, ev.Plan.NoGoal)
@@ -81,11 +81,33 @@ func TestAGoalIsGroundedInItsPlan(t *testing.T) {
 	}
 }
 
+// A control sets no tier above the setting of the device; up to it, the core judges.
+func TestTheSettingBoundsTheTier(t *testing.T) {
+	codec := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), AllowJSON: true, NewID: func() string { return "" }, Experiences: bridge.Experiences{Tier: core.TierRestricted}})
+	for target, want := range map[string]core.Reason{"full": core.ReasonTierBlocked, "restricted": "", "shadow": ""} {
+		for _, c := range []string{`"scope":"all","target":"` + target + `"`, `"scope":"experience","target":"exp_1/` + target + `"`} {
+			switch ev := codec.Decode(message("control", `{"verb":"set_tier",`+c+`}`), false).(type) {
+			case core.Refused:
+				if ev.Answer.Reason != want {
+					t.Errorf("%s: %+v", c, ev.Answer)
+				}
+			case core.ControlReceived:
+				if want != "" {
+					t.Errorf("%s: let in", c)
+				}
+			}
+		}
+	}
+}
+
 // Where experiences are off, the steps are those of the same plan without one, byte for byte.
 func TestAPlanWhoseExperienceIsNotEvaluatedIsThePlainPlan(t *testing.T) {
 	off := bridge.New(bridge.Options{DeviceID: deviceID, Catalog: fixed(t), AllowJSON: true, NewID: func() string { return "" }, Experiences: bridge.Experiences{Off: true}})
 	with := off.Decode(message("plan", goalBody(goalMove+","+goalAll, effectOf("joy", "come"), "")), false).(core.PlanSubmitted)
 	plain := off.Decode(message("plan", planBody("", goalMove+","+goalAll)), false).(core.PlanSubmitted)
+	if len(with.GoalFaults) > 0 {
+		t.Errorf("faults of a goal that is not evaluated: %+v", with.GoalFaults)
+	}
 	with.Plan.NoGoal, with.Hash = false, plain.Hash
 	if indented(t, with) != indented(t, plain) {
 		t.Errorf("with\n%s\nwithout\n%s", indented(t, with), indented(t, plain))

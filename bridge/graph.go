@@ -121,7 +121,7 @@ func (k *checker) acyclic() bool {
 // deadline refuses a plan that could not end in time even if all went well.
 func (k *checker) deadline() {
 	most := k.plan.EffectiveDeadlineMS()
-	if most == 0 || len(k.faults) > 0 {
+	if most == 0 || len(k.faults)+len(k.goalFaults) > 0 {
 		return
 	}
 	steps := k.plan.Steps
@@ -148,6 +148,8 @@ func (k *checker) deadline() {
 		longest = max(longest, end[i])
 	}
 	if most < longest {
+		k.goal = k.plan.DeadlineMS == 0 || k.plan.DeadlineMS >= longest // the plan's own would do
+		defer func() { k.goal = false }()
 		k.fault("workflow.deadline_ms", core.ReasonDeadlineTooShort, "delays and declared durations on the longest path take %d ms", longest)
 	}
 }

@@ -9,15 +9,16 @@ import (
 
 // plan turns a plan message into an event: handed in whole, or refused whole with every fault.
 func (c *Codec) plan(h core.Head, w *wire.Plan) core.Event {
-	p, faults := c.check(w, h.Local)
+	p, faults, goal := c.check(w, h.Local)
 	if len(faults) > 0 {
+		faults = append(faults, goal...)
 		ev := refusal(h, faults[0].Reason, faults)
 		ev.Answer.Workflow, ev.Answer.Plan, ev.Answer.CatalogEtag = p.Workflow, p.ID, c.o.Catalog.Etag
 		return ev
 	}
 	p.Local, p.SentMS = h.Local, h.SentMS
 	h.ExpireMS = expiry(h, w)
-	return core.PlanSubmitted{Head: h, Plan: p}
+	return core.PlanSubmitted{Head: h, Plan: p, GoalFaults: goal}
 }
 
 // expiry is the moment, on the wall clock, after which the plan is too late; 0: it does not expire. A plan that came from an

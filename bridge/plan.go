@@ -39,14 +39,20 @@ type checker struct {
 	at     string // path of the present request
 
 	experiences Experiences
+	goal        bool         // what is looked at now is the goal
+	goalFaults  []core.Fault // what is wrong with it: a device that evaluates no goals takes the plan all the same
 }
 
 func (k *checker) fault(path string, reason core.Reason, format string, args ...any) {
-	switch n := len(k.faults); {
+	list := &k.faults
+	if k.goal {
+		list = &k.goalFaults
+	}
+	switch n := len(*list); {
 	case n < maxFaults:
-		k.faults = append(k.faults, core.Fault{Path: clip(path, maxPath), Reason: reason, Message: clip(fmt.Sprintf(format, args...), maxMessage)})
+		*list = append(*list, core.Fault{Path: clip(path, maxPath), Reason: reason, Message: clip(fmt.Sprintf(format, args...), maxMessage)})
 	case n == maxFaults:
-		k.faults = append(k.faults, core.Fault{Reason: wire.ReasonTooLarge, Message: "there are more faults than are reported"})
+		*list = append(*list, core.Fault{Reason: wire.ReasonTooLarge, Message: "there are more faults than are reported"})
 	}
 }
 
@@ -72,10 +78,12 @@ func (k *checker) enter(i int) { k.at = fmt.Sprintf("device_task_requests[%d]", 
 // in the same order: the head, each step on its own, what steps take from each other, the whole. Paths are relative to the body.
 // At most 64 faults are given, then one that says that there are more.
 func CheckPlan(cat *catalog.Catalog, w *wire.Plan) (*core.Plan, []core.Fault) {
-	return checkPlan(cat, w, false, Experiences{})
+	p, faults, goal := checkPlan(cat, w, false, Experiences{})
+	return p, append(faults, goal...)
 }
 
-func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool, exp Experiences) (*core.Plan, []core.Fault) {
+// checkPlan gives the faults of the goal apart: whether they matter depends on whether a goal is evaluated at all.
+func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool, exp Experiences) (p *core.Plan, faults, goal []core.Fault) {
 	k := &checker{cat: cat, w: w, local: local, experiences: exp, index: map[string]int{}, output: map[core.OutputKey]int{}}
 	for i := range w.Requests {
 		k.index[w.Requests[i].CloudStepID] = i
@@ -90,12 +98,14 @@ func checkPlan(cat *catalog.Catalog, w *wire.Plan, local bool, exp Experiences) 
 		k.enter(i)
 		k.references(i, &w.Requests[i])
 	}
+	k.goal = true
 	k.experience()
+	k.goal = false
 	if k.acyclic() {
 		k.deadline()
 	}
 	k.endSteps()
-	return k.plan, k.faults
+	return k.plan, k.faults, k.goalFaults
 }
 
 func (k *checker) head() {

@@ -217,8 +217,8 @@ type Condition struct {
 
 // Control is the body of down/control.
 type Control struct {
-	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill|set_mode;later=set_tier|disable_experience"`
-	Scope       string `json:"scope" rule:"enum=workflow|step|schedule|all;later=session|experience"` // workflow, step, all
+	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill|set_mode|set_tier|disable_experience"`
+	Scope       string `json:"scope" rule:"enum=workflow|step|schedule|experience|all;later=session"` // of set_tier and disable_experience: experience, all
 	Target      string `json:"target,omitempty" rule:"target"`
 	Holder      string `json:"holder,omitempty" rule:"enum=pui|voice|app|operator|safety|battery|policy|cloud"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`

@@ -30,7 +30,15 @@ func crossControl(w *walker, c *Control) {
 	if c.Scope == "schedule" && c.Verb != "cancel" {
 		w.faultAt("scope", ReasonBadValue, "a schedule can only be cancelled: what it has begun is a workflow")
 	}
+	tier := c.Verb == "set_tier"
 	switch {
+	case (tier || c.Verb == "disable_experience") && c.Scope != "all" && c.Scope != "experience":
+		w.faultAt("scope", ReasonBadValue, "is about experiences: all, or one experience")
+	case tier && c.Scope == "all" && (c.Target == "" || slashed):
+		w.faultAt("target", ReasonBadValue, "must be the tier, as in content_only")
+	case tier && c.Scope == "experience" && !slashed:
+		w.faultAt("target", ReasonBadValue, "must be the experience and the tier, as in exp_1/content_only")
+	case tier:
 	case c.Target == "" && c.Scope != "all":
 		w.faultAt("target", ReasonMissingField, "is needed for this scope")
 	case c.Scope == "step" && !slashed:

@@ -22,10 +22,14 @@ func (w *work) planSubmitted(ev PlanSubmitted) {
 		return
 	}
 	if ans.Reason = w.admit(ev); ans.Reason == ReasonNone {
-		w.takeIn(ev, &ans)
+		if ev.Plan, ans.Faults = w.goalOf(ev.Plan, ev.GoalFaults); len(ans.Faults) > 0 {
+			ans.Reason, key = ans.Faults[0].Reason, "" // like all that is wrong with a plan it is judged anew each time: the tier may be another then
+		} else {
+			w.takeIn(ev, &ans)
+		}
 	}
 	if ans.Accepted = ans.Reason == ReasonNone; ans.Accepted {
-		ans.Reason = p.acceptedWith()
+		ans.Reason = ev.Plan.acceptedWith()
 	}
 	w.reply(ev.Head, ans, key)
 }
@@ -65,7 +69,7 @@ func (w *work) earlier(ev PlanSubmitted, _ string) (*Answer, Reason) {
 	case wf.Hash != ev.Hash:
 		return nil, ReasonSameRevision
 	}
-	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, Reason: p.acceptedWith(), CatalogEtag: w.cat.Etag}, ReasonNone
+	return &Answer{Ref: ev.Msg, Workflow: p.Workflow, Plan: p.ID, Accepted: true, Reason: wf.Plan.acceptedWith(), CatalogEtag: w.cat.Etag}, ReasonNone
 }
 
 // closed says why a workflow takes no revision any more.
@@ -256,6 +260,10 @@ func (w *work) controlReceived(ev ControlReceived) {
 		w.pauseOrResume(ev, &ans)
 	case ev.Verb == "set_mode":
 		w.setMode(ev, &ans)
+	case ev.Verb == "set_tier":
+		w.setTier(ev, &ans)
+	case ev.Verb == "disable_experience":
+		w.disable(ev, &ans)
 	case ev.Verb == "kill":
 		w.noteControl(slot, ev.Seq)
 		w.kill(ev, &ans)
@@ -307,6 +315,8 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 		w.cancelOne(WorkflowID(wfID), StepID(stepID), ans)
 	case "schedule":
 		w.cancelSchedule(WorkflowID(ev.Target), ans)
+	case "experience":
+		w.cancelExperience(ev.Target, ans)
 	default:
 		w.cancelWhole(WorkflowID(ev.Target), ev.Past, ans)
 	}

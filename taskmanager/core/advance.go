@@ -192,6 +192,9 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 		return
 	}
 	w.letGo(wf, i)
+	if w.tierBlocks(wf, i) {
+		return
+	}
 	args, call, err := w.inputs(wf, i)
 	if err != "" {
 		w.fail(wf, i, Failed, ReasonInputInvalid)

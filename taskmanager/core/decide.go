@@ -11,9 +11,10 @@ type DecisionReceived struct {
 	Head
 	Escalation   EscalationID `json:"escalation"`
 	Action       Action       `json:"action"`
-	Plan         *Plan        `json:"plan,omitempty"`   // of an action that changes the plan: its next revision, checked by the bridge
-	Faults       []Fault      `json:"faults,omitempty"` // that the bridge found in that plan
-	PlanRevision int64        `json:"plan_revision"`    // that the answer is about
+	Plan         *Plan        `json:"plan,omitempty"`        // of an action that changes the plan: its next revision, checked by the bridge
+	Faults       []Fault      `json:"faults,omitempty"`      // that the bridge found in that plan
+	GoalFaults   []Fault      `json:"goal_faults,omitempty"` // and in its goal
+	PlanRevision int64        `json:"plan_revision"`         // that the answer is about
 	Reason       string       `json:"reason,omitempty"`
 	Usage        *Usage       `json:"usage,omitempty"`
 	Question     *UserAsk     `json:"question,omitempty"` // of ask_user
@@ -164,7 +165,12 @@ func (w *work) replan(ev DecisionReceived, wf *Workflow, ans *Answer) {
 		}
 		return
 	}
-	next := *ev.Plan
+	plan, faults := w.goalOf(ev.Plan, ev.GoalFaults)
+	if len(faults) > 0 {
+		ans.Reason, ans.Faults = faults[0].Reason, faults
+		return
+	}
+	next := *plan
 	next.Local = wf.Plan.Local
 	reason, faults := w.revise(wf, &next, ev.Hash, func() {
 		wf.Escalations = slices.Clone(wf.Escalations)

@@ -12,7 +12,12 @@ type Goal struct {
 	Constraints []string     `json:"constraints,omitempty"`
 	Budget      *GoalBudget  `json:"budget,omitempty"` // nil: that of a plan without an experience
 	Tier        Tier         `json:"tier"`
+	Named       bool         `json:"named,omitempty"` // the plan itself named the tier
+	Off         bool         `json:"off,omitempty"`   // it is evaluated no more: experiences were disabled while it was open
 }
+
+// kept says whether more than writing it down is done for a goal.
+func (g *Goal) kept() bool { return g != nil && g.Tier != TierShadow && !g.Off }
 
 // GoalEffect is one effect of a goal, and the step behind it.
 type GoalEffect struct {
@@ -145,6 +150,7 @@ var GoalDerivations = []struct {
 	When  string
 	fits  func(*Workflow) bool
 }{
+	{GoalCancelled, "experiences were disabled before it was reached: it is evaluated no more, and its plan goes on as a plain one", func(wf *Workflow) bool { return wf.Plan.Goal.Off }},
 	{GoalCompleted, "every required effect is observed by accepted evidence and holds where it has to be kept, or was waived by a person; one at least is observed", (*Workflow).goalDone},
 	{GoalSafeEnd, "its deadline passed, or no decision came or was left, and it was ended safely; all its tasks are at rest", func(wf *Workflow) bool { return ended(wf) && safeEnd(wf.Cancel) && !wf.HoldsAny() }},
 	{GoalCancelled, "a person cancelled the plan, or all that was required", func(wf *Workflow) bool { return ended(wf) && (InfoOf(wf.Cancel).Class == User || wf.allWaived()) }},
@@ -208,10 +214,8 @@ func safeEnd(why Reason) bool {
 	return why == ReasonDeadlineExceeded || why == ReasonNoDecision || why == ReasonBudgetExhausted || why == ReasonTierBlocked
 }
 
-// bounded says whether the budget of a goal binds the plan. In shadow nothing is done for a goal.
-func (p *Plan) bounded() bool {
-	return p.Goal != nil && p.Goal.Budget != nil && p.Goal.Tier != TierShadow
-}
+// bounded says whether the budget of a goal binds the plan. In shadow, or once it is evaluated no more, nothing is done for a goal.
+func (p *Plan) bounded() bool { return p.Goal.kept() && p.Goal.Budget != nil }
 
 // fallBack ends the goal safely where nobody decides any more what becomes of a step, and without it the goal cannot be reached: whatever
 // the plan has under way is stopped, and nothing of it begins. It comes before the step takes its end: else a plan of which nothing else is
@@ -307,7 +311,10 @@ func (wf *Workflow) goalReport() *GoalReport {
 		return nil
 	}
 	r := &GoalReport{Experience: g.Experience, ID: g.ID, Status: wf.GoalStatus(), Effects: wf.Closures(), Trace: wf.Trace}
-	if r.Status != GoalCompleted {
+	switch {
+	case g.Off:
+		r.Reason = ReasonExperienceDisabled
+	case r.Status != GoalCompleted:
 		r.Reason = wf.Reason
 	}
 	return r

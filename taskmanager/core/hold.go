@@ -35,7 +35,7 @@ func (k HolderKind) person() bool {
 // HoldScope says how far a hold reaches.
 type HoldScope string
 
-// The scopes. Experiences and sessions reach no plan of this form: none belongs to one.
+// The scopes. An experience reaches the plans that carry it; a session reaches no plan.
 const (
 	HoldAll        HoldScope = "all"
 	HoldWorkflow   HoldScope = "workflow"
@@ -99,6 +99,8 @@ func (h Hold) reaches(wf *Workflow, i int) bool {
 		return h.Target == string(wf.Plan.Workflow)
 	case HoldStep:
 		return i >= 0 && h.Target == string(wf.Plan.Workflow)+"/"+string(wf.Steps[i].ID)
+	case HoldExperience:
+		return wf.Plan.Goal != nil && wf.Plan.Goal.Experience == h.Target
 	}
 	return false
 }
@@ -420,7 +422,13 @@ func (w *work) stands(kind HolderKind, scope HoldScope, target string) bool {
 
 // targetOf finds what a control is about: the workflow, and the step where it names one (else -1). Of scope all there is neither.
 func (w *work) targetOf(ev ControlReceived, ans *Answer) (*Workflow, int) {
-	if ev.Scope == string(HoldAll) {
+	switch ev.Scope {
+	case string(HoldAll):
+		return nil, -1
+	case string(HoldExperience):
+		if open := w.ofExperience(ev.Target, ans); len(open) > 0 {
+			return w.wf(open[0].Plan.Workflow), -1
+		}
 		return nil, -1
 	}
 	id, step, one := strings.Cut(ev.Target, "/")

@@ -30,13 +30,15 @@ type PlanSubmitted struct {
 	Head
 	Plan   *Plan `json:"plan"`
 	NoNext bool  `json:"no_next,omitempty"` // its schedule has no next time, by a clock that can be trusted
+
+	GoalFaults []Fault `json:"goal_faults,omitempty"` // that the bridge found in its goal: they refuse it, unless no goal is evaluated here
 }
 
 // ControlReceived is a wish of a person or the planner.
 type ControlReceived struct {
 	Head
-	Verb   string     `json:"verb"`  // cancel, kill, pause, resume
-	Scope  string     `json:"scope"` // workflow, step, all
+	Verb   string     `json:"verb"`  // cancel, kill, pause, resume, set_mode, set_tier, disable_experience
+	Scope  string     `json:"scope"` // workflow, step, schedule, experience, all
 	Target string     `json:"target,omitempty"`
 	By     string     `json:"by,omitempty"`
 	Why    string     `json:"why,omitempty"`

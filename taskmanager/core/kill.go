@@ -11,8 +11,16 @@ func (w *work) kill(ev ControlReceived, ans *Answer) {
 	w.cancel(ev, ans)
 	id, step, one := strings.Cut(ev.Target, "/")
 	ids := []WorkflowID{WorkflowID(id)}
-	if ev.Scope == "all" {
+	switch ev.Scope {
+	case "all":
 		ids = w.everyone()
+	case string(HoldExperience):
+		ids = nil
+		for _, id := range w.everyone() {
+			if wf := w.peek(id); wf.Plan.Goal != nil && wf.Plan.Goal.Experience == ev.Target {
+				ids = append(ids, id)
+			}
+		}
 	}
 	for _, id := range ids {
 		wf := w.peek(id)

@@ -39,7 +39,7 @@ func (w *work) revise(wf *Workflow, p *Plan, hash string, taken func()) (Reason,
 	}
 	if p.Goal != nil { // no revision buys more than the plan was accepted with
 		own := *p.Goal
-		own.Budget = wf.Plan.Goal.Budget
+		own.Budget, own.Off = wf.Plan.Goal.Budget, wf.Plan.Goal.Off
 		next := *p
 		next.Goal, p = &own, &next
 	}

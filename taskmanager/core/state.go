@@ -46,6 +46,8 @@ type Device struct {
 	StopTask    TaskID  `json:"stop_task,omitempty"`     // the call that does it, while it is not answered
 	Holds       []Hold  `json:"holds,omitempty"`         // of everything, of experiences and of sessions
 	Safety      Guarded `json:"safety,omitzero"`
+	TierCap     Tier    `json:"tier_cap,omitempty"` // set from afar or at the robot: no goal has a higher tier; "": the setting alone bounds them
+	NoGoals     bool    `json:"no_goals,omitempty"` // experiences were disabled: what comes is taken without its goal
 
 	Consents []Consent `json:"consents,omitempty"` // what people have agreed to, oldest first; replaced, never written in place
 

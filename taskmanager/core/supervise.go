@@ -227,9 +227,7 @@ type Supervision struct {
 }
 
 // supervised says whether the plan has a goal by which it is supervised. In shadow it is only written down.
-func (wf *Workflow) supervised() bool {
-	return wf.Plan.Goal != nil && wf.Plan.Goal.Tier != TierShadow
-}
+func (wf *Workflow) supervised() bool { return wf.Plan.Goal.kept() }
 
 // cell picks the decisions of a row for the state of a goal; "" is that of a plain plan.
 func (r *Ruling) cell(goal GoalStatus) []Decision {

@@ -189,12 +189,15 @@ func (w *work) occurred(ev Occurred) {
 			w.expire(w.wf(id), ReasonExpired) // its time is over when the next begins
 		}
 	}
-	p := t.occurrence(ev)
+	p, blocked := w.goalOf(t.occurrence(ev), nil)
 	if w.peek(p.Workflow) == nil && w.tombOf(p.Workflow) == ReasonNone {
 		w.accept(PlanSubmitted{Head: Head{Hash: t.Hash, Local: p.Local, SentMS: ev.AtMS}, Plan: p})
 		w.ch.Must = true
-		if modeOf(w.dev.Holds).closed() && !p.stopsOnly() {
-			w.cancelWorkflow(p.Workflow, ReasonNotAutomatic) // as a plan that came now would be refused; so that somebody is told
+		switch { // as a plan that came now would be refused; so that somebody is told
+		case modeOf(w.dev.Holds).closed() && !p.stopsOnly():
+			w.cancelWorkflow(p.Workflow, ReasonNotAutomatic)
+		case len(blocked) > 0:
+			w.cancelWorkflow(p.Workflow, ReasonTierBlocked)
 		}
 	}
 }

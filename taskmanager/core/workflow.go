@@ -17,6 +17,7 @@ func (w *work) progress(wf *Workflow) {
 	wf.State, wf.dirty = to, true
 	if to.Terminal() {
 		wf.Ended, wf.Reason = w.now.Boot, workflowReason(wf)
+		w.letGoOfExperience(wf)
 	}
 }
 

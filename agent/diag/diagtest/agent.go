@@ -270,6 +270,9 @@ func (a *Agent) Check(payload []byte) core.Answer {
 	case core.Refused:
 		return ev.Answer
 	case core.PlanSubmitted:
+		if len(ev.GoalFaults) > 0 {
+			return core.Answer{Ref: ev.Msg, Reason: ev.GoalFaults[0].Reason, Faults: ev.GoalFaults}
+		}
 		return core.Answer{Ref: ev.Msg, Workflow: ev.Plan.Workflow, Plan: ev.Plan.ID, Accepted: true}
 	}
 	return core.Answer{Accepted: true}
