@@ -184,6 +184,8 @@ func (k *checker) ground(s *core.StepSpec, r *wire.Request, res catalog.Resolved
 		if _, asks := e.Consent[op.Consent]; asks || op.Sensitivity != "" { // without an experience the user's own words were the consent
 			s.Op.Consent = op.Consent
 		}
+		s.Op.Noisy = op.Loud && k.hushed()
+		s.Op.ExpectedMS = op.ExpectedMS.For(res.Args)
 	}
 	k.times(s, r, res, standIns)
 	k.effects(s, r, op, standIns)

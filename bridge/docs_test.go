@@ -206,7 +206,6 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	for _, tc := range []struct{ name, kind, body string }{
 		{"content", "content", `{}`},
-		{"respect_quiet_hours", "plan", strings.TrimSuffix(planBody("", air), "}") + `,"experience":{"contract_version":"experience.v1","experience_id":"e","goal_id":"g","effects":[],"constraints":["respect_quiet_hours"]}}`},
 		{"content_prefetch", "plan", planBody(`"content_prefetch":[]`, air)},
 		{"retry", "plan", planBody("", `{"cloud_step_id":"a","execution_target":"cloud","skill":"fresh_information_brief","retry":{"max_attempts":2}}`)},
 		{"content session", "plan", planBody("", `{"cloud_step_id":"a","skill":"content_session"}`)},

@@ -33,6 +33,9 @@ func (k *checker) experience() {
 			k.fault("experience.budget.max_replans", wire.ReasonBadValue, "replans are decisions, too: at most max_decisions, which is %d", b.MaxDecisions)
 		}
 	}
+	if _, told := k.cat.Context[core.KeyQuiet]; k.hushed() && !told {
+		k.fault("experience.constraints", core.ReasonUnsupported, "this catalog has no %s: nobody could tell when it is quiet", core.KeyQuiet)
+	}
 	k.plan.Goal = g
 	if o := k.w.Workflow.Origin; o != nil {
 		k.plan.Locale = o.Locale
@@ -42,6 +45,12 @@ func (k *checker) experience() {
 	k.goalEffects(g, whole)
 	k.goalTemporal()
 	k.goalTier(g.Tier)
+}
+
+// hushed says whether the goal keeps what makes noise back in quiet hours.
+func (k *checker) hushed() bool {
+	e := k.w.Experience
+	return e != nil && !k.experiences.Off && slices.Contains(e.Constraints, core.RespectQuiet)
 }
 
 // tier is the highest that this device allows.

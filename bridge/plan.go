@@ -189,6 +189,7 @@ func (k *checker) cloudStep(s *core.StepSpec, r *wire.Request) {
 		k.here("wait_policy", core.ReasonUnsupported, "a cloud step releases others when it is handed over (submitted) or has ended (completed)")
 	}
 	s.Skill, s.Call = r.Skill, r.Params.Map()
+	s.Op.Noisy = k.cat.Skills[catalog.SkillID(r.Skill)].Noisy && k.hushed()
 	s.TimeoutMS, s.EvidenceMS, s.HoldMS = orMS(r.TimeoutMS, cloudTimeoutMS), orMS(r.EvidenceTimeoutMS, defaultEvidenceMS), orMS(r.HoldMS, defaultHoldMS)
 	for _, name := range inputNames(r) {
 		if s.Call[name] != nil {

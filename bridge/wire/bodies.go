@@ -77,7 +77,7 @@ type Experience struct {
 	GoalID          string            `json:"goal_id" rule:"id"`
 	Summary         string            `json:"summary,omitempty" rule:"text"`
 	Effects         []GoalEffect      `json:"effects" rule:"min=1"`
-	Constraints     []string          `json:"constraints,omitempty" rule:"enum=safety_policy_first|user_can_cancel_anytime;later=respect_quiet_hours"`
+	Constraints     []string          `json:"constraints,omitempty" rule:"enum=safety_policy_first|user_can_cancel_anytime|respect_quiet_hours"`
 	Temporal        []GoalTemporal    `json:"temporal,omitempty"`
 	Consent         map[string]string `json:"consent,omitempty" rule:"enum=ask"` // by the key that the catalog gives an operation
 	Budget          *GoalBudget       `json:"budget,omitempty"`

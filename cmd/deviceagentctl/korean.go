@@ -79,6 +79,8 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonDeadlineTooShort:   "플랜의 지연과 시간을 더하면 마감을 넘습니다",
 	core.ReasonNoDecision:         "제때 결정한 쪽이 없어 목표를 안전하게 끝냄",
 	core.ReasonBudgetExhausted:    "더 물어볼 결정이 남지 않아 목표를 안전하게 끝냄",
+	core.ReasonPolicyBlocked:      "목표의 조건이 지금은 허용하지 않음: 소리가 나는 일인데 조용한 시간임",
+	core.ReasonStepLate:           "카탈로그가 예상한 것보다 오래 걸림",
 	core.ReasonTierBlocked:        "이 기기나 계획의 경험 등급이 허용하지 않음",
 	core.ReasonExperienceDisabled: "이 기기는 경험을 평가하지 않아 일반 계획으로 실행함",
 	core.ReasonAborted:            "다른 단계가 on_failure abort로 실패했습니다",

@@ -201,6 +201,9 @@ func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 		wf.Steps[i].Detail = err
 		return
 	}
+	if w.keepQuiet(wf, i) {
+		return
+	}
 	if spec.Target == OnCloud {
 		w.dispatchCloud(wf, i, call)
 		return

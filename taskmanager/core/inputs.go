@@ -54,6 +54,7 @@ func (w *work) reground(wf *Workflow, i int, op catalog.Operation) (fault string
 		return "the inputs change which resources the operation needs"
 	}
 	facts := FactsOf(op)
+	facts.NeedsFull, facts.ExpectedMS, facts.Noisy = spec.Op.NeedsFull, spec.Op.ExpectedMS, op.Loud && wf.Plan.Goal.respects(RespectQuiet)
 	st.Op, st.dirty = &facts, true
 	if spec.Named {
 		for _, id := range spec.Effects {

@@ -161,8 +161,10 @@ type Facts struct {
 	Pause          bool                 `json:"pause,omitempty"`    // the executor takes a Pause and a Resume
 	PauseMS        int64                `json:"pause_ms,omitempty"` // how long either may take to be confirmed
 	HasOutput      bool                 `json:"has_output,omitempty"`
-	NeedsFull      bool                 `json:"needs_full,omitempty"` // in the tier full only; written where the plan has a goal
-	Consent        string               `json:"consent,omitempty"`    // that a person has to give before it is dispatched; written where the plan has a goal
+	NeedsFull      bool                 `json:"needs_full,omitempty"`  // in the tier full only; written where the plan has a goal
+	Consent        string               `json:"consent,omitempty"`     // that a person has to give before it is dispatched; written where the plan has a goal
+	Noisy          bool                 `json:"noisy,omitempty"`       // it makes noise; written where the goal respects quiet hours
+	ExpectedMS     int64                `json:"expected_ms,omitempty"` // how long it usually runs; written where the plan has a goal; 0: nobody says
 	Prerequisites  *condition.Condition `json:"prerequisites,omitempty"`
 	DoneEvidence   *catalog.Expr        `json:"done_evidence,omitempty"` // the proof of effect ""
 	DoneConfidence catalog.Confidence   `json:"done_confidence,omitzero"`

@@ -123,6 +123,9 @@ func (w *work) keysOf(wf *Workflow, i int) (keys []catalog.ContextKey) {
 			}
 		}
 	}
+	if wf.minds(i) {
+		add(KeyQuiet)
+	}
 	slices.Sort(keys)
 	return keys
 }

@@ -61,6 +61,8 @@ const (
 	ReasonNoDecision        Reason = "no_decision"
 	ReasonBudgetExhausted   Reason = "budget_exhausted"
 	ReasonTierBlocked       Reason = "tier_blocked"
+	ReasonPolicyBlocked     Reason = "policy_blocked"
+	ReasonStepLate          Reason = "step_late"
 
 	ReasonExperienceDisabled Reason = "experience_disabled"
 
@@ -145,6 +147,8 @@ var Reasons = []ReasonInfo{
 	{ReasonNoDecision, Permanent, false, false, "nobody decided in time, and the goal was ended safely"},
 	{ReasonBudgetExhausted, Permanent, false, false, "no decision is left to ask for, and the goal was ended safely"},
 	{ReasonTierBlocked, Permanent, false, false, "the tier of this device, or of the plan's experience, does not allow it"},
+	{ReasonPolicyBlocked, Transient, true, true, "a constraint of its goal is against it now: it makes noise, and these are quiet hours"},
+	{ReasonStepLate, Permanent, true, false, "it runs longer than the catalog expects"},
 	{ReasonExperienceDisabled, Permanent, false, false, "this device evaluates no experiences: the steps run as a plain plan"},
 	{ReasonAborted, Permanent, false, false, "another step of the plan failed with on_failure abort"},
 	{ReasonExpired, Permanent, false, false, "the message came too late"},

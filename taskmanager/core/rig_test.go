@@ -25,7 +25,7 @@ type rig struct {
 	ch  core.Change    // of the last batch
 
 	remembered []core.Remembered // of answers to questions
-	wishes int
+	wishes     int
 }
 
 var update = flag.Bool("update", false, "rewrite the golden files and generated tables of this package")

@@ -123,6 +123,7 @@ type Step struct {
 	Output     Values    `json:"output,omitempty"`
 	Effects    []Effect  `json:"effects,omitempty"`
 	Op         *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
+	Late       bool      `json:"late,omitempty"`    // it took longer than expected: told once
 	Checked    bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
 	Bound      *Bound    `json:"bound,omitempty"`   // the run of other work that it waits for; replaced, never written in place
 	Stop       string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
@@ -385,6 +386,7 @@ func (wf *Workflow) nextWake() Instant {
 			if !wf.Steps[i].State.Terminal() {
 				early(wf.Steps[i].Due)
 				early(wf.Steps[i].recheck)
+				early(wf.lateAt(i))
 			} else if len(wf.Plan.Steps[i].Keeps) > 0 {
 				early(wf.Steps[i].nextKept())
 			}

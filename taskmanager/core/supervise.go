@@ -114,7 +114,7 @@ var Rulings = []Ruling{
 // observedBy says which observation a failure with this reason is. What is not listed is FAILED.
 var observedBy = map[Reason]Observation{
 	ReasonExecutorUnavail: ObsBlocked, ReasonExecutorBusy: ObsBlocked, ReasonResourceBusy: ObsBlocked, ReasonContextMissing: ObsBlocked,
-	ReasonContextStale: ObsBlocked, ReasonTierBlocked: ObsBlocked,
+	ReasonContextStale: ObsBlocked, ReasonTierBlocked: ObsBlocked, ReasonPolicyBlocked: ObsBlocked, ReasonStepLate: ObsStepLate,
 	ReasonAckTimeout: ObsTimeout, ReasonOutcomeUnknown: ObsTimeout, ReasonStepTimeout: ObsTimeout, ReasonAnchorTimeout: ObsTimeout,
 	ReasonConsentRequired: ObsNeedsUser, ReasonContradicts: ObsContradicted, ReasonEvidenceTimeout: ObsExpired,
 	ReasonExternalStop: ObsUserChange, ReasonStoppedByHold: ObsUserChange, ReasonUserCancelled: ObsUserCancel, ReasonPUICancelled: ObsUserCancel,
@@ -300,7 +300,7 @@ func (w *work) possible(d Decision, q *gateQuery) (bool, Conjunct) {
 	case DecideAsk:
 		return q.on == ObsMissed && q.i >= 0 && w.mayAsk(q.wf), GateOpen
 	case DecideResume:
-		return false, GateOpen
+		return q.on != ObsStepLate || len(q.wf.startable(q.i)) > 0, GateOpen
 	}
 	return true, GateOpen
 }

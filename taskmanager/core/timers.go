@@ -32,6 +32,9 @@ func (w *work) dueIn(wf *Workflow) {
 			}
 			continue
 		}
+		if at := wf.lateAt(i); at != 0 && at <= now {
+			w.late(wf, i)
+		}
 		if st.recheck != 0 && st.recheck <= now {
 			st.recheck = 0
 			w.relook(wf, i)

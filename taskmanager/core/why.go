@@ -122,7 +122,7 @@ func (w *work) whyHeld(wf *Workflow, i int) (facts []Fact) {
 	if met, _ := w.dependencies(wf, i); !met { // it was released by a try that failed, and waits for the next one
 		return w.whyPending(wf, i)
 	}
-	facts = w.whyConditions(wf, i)
+	facts = append(w.whyConditions(wf, i), w.whyHushed(wf, i)...)
 	if st.Reason == ReasonExecutorUnavail || st.Reason == ReasonExecutorBusy {
 		facts = append(facts, Fact{Kind: "service", Ref: st.Detail, Text: "service " + st.Detail + ": " + InfoOf(st.Reason).Text})
 	}

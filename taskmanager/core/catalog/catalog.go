@@ -151,6 +151,8 @@ type Operation struct {
 	HoldMS     int64    `json:"hold_ms,omitempty"` // 0: 60000
 	ExpectedMS Duration `json:"expected,omitzero"`
 
+	Noisy         *condition.Condition `json:"noisy,omitempty"` // over the arguments: with these it makes noise
+	Loud          bool                 `json:"-"`               // of an effective operation: it is so
 	Prerequisites *condition.Condition `json:"prerequisites,omitempty"`
 	Consent       string               `json:"consent,omitempty"`
 	Sensitivity   string               `json:"sensitivity,omitempty"`
@@ -304,6 +306,7 @@ type Skill struct {
 	Owner   string     `json:"owner"` // route family
 	Effects []EffectID `json:"effects,omitempty"`
 	Content bool       `json:"content,omitempty"`
+	Noisy   bool       `json:"noisy,omitempty"` // it is heard in the home
 }
 
 // Room is a place. Names and aliases are matched after folding spaces, case and Korean particles are left to the planner.

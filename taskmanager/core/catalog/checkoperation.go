@@ -206,6 +206,14 @@ func (k *checker) variants(op Operation) {
 		p, exists := op.Params[name]
 		return string(p.Type), ok && exists && p.Type != RoomRef
 	}
+	if op.Noisy != nil {
+		for _, fault := range condition.Check(*op.Noisy, kindOf) {
+			k.add(strings.TrimSuffix("noisy."+fault.Path, "."), "%s", fault.Message)
+		}
+		for _, leaf := range op.Noisy.Leaves() {
+			k.enum("noisy", leaf.Value, op.Params[strings.TrimPrefix(leaf.Ref, paramPrefix)].Enum)
+		}
+	}
 	for i, v := range op.Variants {
 		path := variantPath(i + 1)
 		for _, fault := range condition.Check(v.When, kindOf) {

@@ -12,7 +12,7 @@ import (
 
 // Resolved is one checked call. Its maps are its own.
 type Resolved struct {
-	// Operation is the effective one: the variant's resources, effects, moves_body, done_evidence and prerequisites are applied,
+	// Operation is the effective one: whether it makes noise is said, the variant's resources, effects, moves_body, done_evidence and prerequisites are applied,
 	// and what moves the body needs the tier full.
 	Operation Operation
 	// Args is what $-references see: a room as {"room_id","name"}, other values as given, defaults filled in.
@@ -168,6 +168,7 @@ func (op Operation) effective(args map[string]condition.Value) Operation {
 			break
 		}
 	}
+	op.Loud = op.Noisy != nil && condition.Eval(*op.Noisy, look).Truth == condition.True
 	if op.MovesBody {
 		op.MinTier = TierFull
 	}
