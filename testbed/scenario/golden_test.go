@@ -35,7 +35,7 @@ var jitterMS = map[string]int64{"S21-arrival": 20000}
 // plainOf names the scenario without an experience that has the same steps: in shadow, and where experiences are off, the device has
 // to ask for the very same, and a goal that meets no trouble changes nothing either.
 var plainOf = map[string]string{"goal": "S02", "goal-off": "S02", "goal-shadow": "S02",
-	"S06-goal-complete": "S06", "S06-goal-cancel": "S06-cancel", "S25-goal": "S25", "S26-goal": "S26"}
+	"S06-goal-complete": "S06", "S06-goal-cancel": "S06-cancel", "S25-goal": "S25", "S26-goal": "S26", "S24-disabled": "S02", "S24-one": "S02"}
 
 // dispatches picks what the agent asked for. Task ids are left out: they count what else the store has seen.
 func dispatches(log []home.Entry) (out []home.Entry) {

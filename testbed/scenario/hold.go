@@ -33,7 +33,10 @@ func (h *house) hold(verb, arg string) error {
 func (h *house) local(arg string) error {
 	verb, target, _ := strings.Cut(arg, " ")
 	c := wire.Control{Verb: verb, Scope: "all", RequestedBy: "tester"}
-	if target != "all" {
+	switch {
+	case verb == "set_tier":
+		c.Target = target
+	case target != "all":
 		id, err := h.named1(target)
 		if err != nil {
 			return err
@@ -51,6 +54,24 @@ func (h *house) local(arg string) error {
 	}
 	h.note("answer", "%s %s%s", verb, ackText(ans.Accepted, string(ans.Reason), faultsOf(ans.Faults)), h.holdText(ans.Steps, ans.Holders))
 	return nil
+}
+
+// control publishes a control that no endpoint of the planner has: "set_tier all shadow", "pause experience exp_1".
+func (h *house) control(arg string) error {
+	words := strings.Fields(arg)
+	if len(words) != 2 && len(words) != 3 {
+		return fmt.Errorf("control %q: want VERB SCOPE [TARGET]", arg)
+	}
+	e := wire.Envelope{V: wire.Version, Type: wire.TypeControl, ID: h.ids.next(), DeviceID: deviceID, SentAt: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		Control: &wire.Control{Verb: words[0], Scope: words[1], RequestedBy: "tester"}}
+	if len(words) == 3 {
+		e.Control.Target = words[2]
+	}
+	data, err := wire.Encode(e, wire.CBOR)
+	if err != nil {
+		return err
+	}
+	return h.broker.Publish("deviceagent/v1/"+deviceID+"/down/control", data, false)
 }
 
 // holdText is what the answer of a pause or resume tells besides: what becomes of each step, and who holds it then.

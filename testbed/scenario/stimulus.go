@@ -62,6 +62,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"pause":   func(h *house, arg string) error { return h.hold("pause", arg) },
 	"resume":  func(h *house, arg string) error { return h.hold("resume", arg) },
 	"local":   (*house).local,
+	"control": (*house).control,
 	"link":    (*house).setLink,
 	"broker":  (*house).setBroker,
 	"disk":    (*house).setDisk,

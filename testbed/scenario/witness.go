@@ -315,8 +315,12 @@ func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map
 		}
 	}
 	first := map[core.WorkflowID]string{}
+	tiers := []string{s.Tier}
 	for _, m := range msgs {
-		if st := m.env.Status; st != nil && st.Online && st.Tier != s.Tier {
+		if c := m.env.Control; c != nil && c.Verb == "set_tier" && c.Scope == "all" {
+			tiers = append(tiers, c.Target)
+		}
+		if st := m.env.Status; st != nil && st.Online && !slices.Contains(tiers, st.Tier) {
 			bad("the device reports tier %s, the file says %s", st.Tier, s.Tier)
 		}
 		if m.env.Result == nil {
