@@ -64,6 +64,9 @@ func (e eyes) Status() diag.Facts {
 		Phase: a.phase(), Version: Version, Contract: wire.Version, DeviceID: cfg.DeviceID, Socket: cfg.Diag.ReadSocket, ControlSocket: cfg.Diag.ControlSocket,
 		StartedMS: wall - time.Since(a.started).Milliseconds(), StartNo: a.manager.StartNo(), RoomsEtag: a.rooms.now().RoomsEtag, Hold: cfg.Hold, Link: a.linkFacts(), Outbox: a.outboxFacts(), Store: a.storeFacts(),
 	}
+	if f.Tier = cfg.Goal.Tier; !cfg.Goal.Enabled {
+		f.Tier = "off"
+	}
 	if trusted {
 		f.Clock.Source = "ntp"
 	}

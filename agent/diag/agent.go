@@ -55,6 +55,7 @@ type Facts struct {
 	StartNo       int64  `json:"start_no"`                 // starts of this store so far
 	StartCause    string `json:"start_cause,omitempty"`    // boot, crash, watchdog, update, operator
 	Hold          bool   `json:"hold"`                     // loads and shows, dispatches nothing
+	Tier          string `json:"-"`                        // the setting; off: experiences are not evaluated
 
 	Link      Link       `json:"link"`
 	Outbox    Outbox     `json:"outbox"`

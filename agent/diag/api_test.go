@@ -129,6 +129,7 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/resume":                `{"reason":"customer asked"}`,
 		"/v1/kill":                  `{"reason":"customer asked"}`,
 		"/v1/mode":                  `{"mode":"manual","reason":"brushes"}`,
+		"/v1/tier":                  `{"tier":"restricted","reason":"guests"}`,
 		"/v1/identity/renew":        `{}`,
 		"/v1/identity/certificate":  `{"certificate":"it answers"}`,
 		"/v1/factory-reset":         `{"device_id":"rb-7f21","reason":"sold"}`,

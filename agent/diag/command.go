@@ -140,6 +140,38 @@ func (s *server) mode(r *http.Request) (reply, *Problem) {
 	return s.control(r, wire.Control{Verb: "set_mode", Scope: "all", Target: b.Mode, Reason: b.Reason})
 }
 
+// tierOff is told instead of a tier where experiences are not evaluated.
+const tierOff = "off"
+
+// tierBody is what a change of the tier is told.
+type tierBody struct {
+	Tier   string `json:"tier"`
+	Reason string `json:"reason"`
+}
+
+// tier sets the highest tier of plans with an experience, up to the setting, and lets them be evaluated; off ends that.
+func (s *server) tier(r *http.Request) (reply, *Problem) {
+	raw, p := s.body(r)
+	if p != nil {
+		return reply{}, p
+	}
+	var b tierBody
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return reply{}, NewProblem(CodeMalformed, err.Error(), `{"tier":"restricted","reason":"…"}`)
+	}
+	switch {
+	case b.Tier != tierOff && !core.KnownTier(core.Tier(b.Tier)):
+		return reply{}, NewProblem(CodeBadValue, "tier is shadow, content_only, restricted, full or off", "")
+	case b.Reason == "":
+		return reply{}, NewProblem(CodeBadValue, "a change of the tier says why", "--reason TEXT")
+	case b.Tier == tierOff:
+		return s.control(r, wire.Control{Verb: "disable_experience", Scope: "all", Reason: b.Reason})
+	}
+	return s.control(r, wire.Control{Verb: "set_tier", Scope: "all", Target: b.Tier, Reason: b.Reason})
+}
+
 func (s *server) control(r *http.Request, c wire.Control) (reply, *Problem) {
 	c.RequestedBy = guestOf(r.Context()).Peer.String()
 	raw, err := json.Marshal(c)

@@ -27,6 +27,7 @@ type StatusDocument struct {
 	Health    string          `json:"health"` // ok, degraded
 	Mode      string          `json:"mode"`   // automatic, intervened, manual, service
 	Modes     []ModeChange    `json:"modes"`  // the latest changes of it, oldest first
+	Tier      string          `json:"tier"`   // the highest that a plan with an experience may have now; off: experiences are not evaluated
 	Started   *Moment         `json:"started"`
 	Workflows WorkflowCounts  `json:"workflows"`
 	Holders   []Holder        `json:"holders"`  // of everything and of open plans

@@ -34,6 +34,12 @@ func (s *server) status(r *http.Request) (reply, *Problem) {
 		}
 		doc.Workflows.Tombstones = len(v.s.Tombs)
 		doc.Mode, doc.Modes = string(v.s.Mode()), v.modes()
+		if doc.Tier = facts.Tier; doc.Tier != tierOff {
+			doc.Tier = string(core.Tier(facts.Tier).Lower(v.s.Device.TierCap))
+		}
+		if v.s.Device.NoGoals {
+			doc.Tier = tierOff
+		}
 		cat := v.s.Catalog()
 		doc.Catalog = CatalogStatus{Etag: cat.Etag, RoomsEtag: cmp.Or(facts.RoomsEtag, cat.RoomsEtag), Operations: len(cat.Operations)}
 		if facts.StartedMS != 0 && v.now.WallMS != 0 {

@@ -141,6 +141,7 @@ var routes = []route{
 	{method: "POST", path: "/v1/pause", control: true, answer: wishAll("pause")},
 	{method: "POST", path: "/v1/resume", control: true, answer: wishAll("resume")},
 	{method: "POST", path: "/v1/mode", control: true, answer: (*server).mode},
+	{method: "POST", path: "/v1/tier", control: true, answer: (*server).tier},
 	{method: "POST", path: "/v1/questions/{id}/answer", control: true, answer: (*server).answer},
 	{method: "GET", path: "/v1/identity", answer: (*server).identity},
 	{method: "POST", path: "/v1/identity/renew", control: true, answer: (*server).renew},

@@ -137,7 +137,7 @@ func (a *app) root() *cobra.Command {
 	f.DurationVar(&a.timeout, "timeout", 0, "give up waiting after this long, exit 8 (0: never)")
 	root.AddCommand(a.statusCmd(), a.psCmd(), a.schedulesCmd(), a.showCmd(), a.whyCmd(), a.traceCmd(), a.experienceCmd(), a.watchCmd(), a.waitCmd(), a.submitCmd(), a.wishCmd("pause", "Hold a plan, one of its steps, or everything (--all); says that it is accepted, not that it is paused"),
 		a.wishCmd("resume", "Release a hold; work goes on when nobody else holds it"), a.wishCmd("cancel", "Stop a plan, one of its steps, or everything (--all)"),
-		a.wishCmd("kill", "Cancel without waiting for the clean-up: what may still move is named by status"), a.modeCmd(), a.answerCmd(), a.contextCmd(), a.executorsCmd(),
+		a.wishCmd("kill", "Cancel without waiting for the clean-up: what may still move is named by status"), a.modeCmd(), a.tierCmd(), a.answerCmd(), a.contextCmd(), a.executorsCmd(),
 		a.catalogCmd(), a.configCmd(), a.provisionCmd(), a.factoryResetCmd(), a.eraseCmd(), a.bundleCmd(), a.versionCmd())
 	root.SetHelpCommand(a.helpCmd(root))
 	root.InitDefaultCompletionCmd("completion")

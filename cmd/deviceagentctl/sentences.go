@@ -65,6 +65,7 @@ var sentences = map[string][2]string{
 	"hold":                 {"%s holds it", "%s 쪽이 멈춰 두었습니다"},
 	"cancel.all":           {"cancel of everything accepted", "모든 작업의 취소가 접수되었습니다"},
 	"mode.is":              {"the mode is %s", "모드: %s"},
+	"tier.is":              {"the tier of plans with an experience is %s", "경험이 있는 계획의 등급: %s"},
 	"cancel.stopping":      {"still being stopped: %s; watch until it is confirmed", "정지 중: %s. 확인될 때까지 지켜보세요"},
 	"cancel.ask":           {"the robot is moving; cancel %s? [y/N] ", "로봇이 움직이고 있습니다. %s 취소할까요? [y/N] "},
 	"watch.stopped":        {"stopped watching; the plan continues (deviceagentctl cancel %s --reason …)", "보기를 멈췄습니다. 플랜은 계속됩니다 (deviceagentctl cancel %s --reason …)"},

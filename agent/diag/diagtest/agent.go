@@ -55,7 +55,7 @@ func New() (*Agent, error) {
 	a.state = core.NewState(cat, core.Device{Epoch: "epoch-1"})
 	a.codec = bridge.New(bridge.Options{DeviceID: "rb-7f21", Catalog: cat, AllowJSON: true, NewID: uuid.NewString, Experiences: bridge.Experiences{Tier: core.TierFull}})
 	a.facts = diag.Facts{
-		Phase: diag.Running, Version: "0.4.0", Commit: "1a2b3c4", Contract: wire.Version, DeviceID: "rb-7f21", StartedMS: Started - 10_000, StartNo: 7, StartCause: "watchdog",
+		Phase: diag.Running, Tier: "restricted", Version: "0.4.0", Commit: "1a2b3c4", Contract: wire.Version, DeviceID: "rb-7f21", StartedMS: Started - 10_000, StartNo: 7, StartCause: "watchdog",
 		Link:   diag.Link{State: "online", Broker: "broker.example:8883", SinceMS: new(int64(9_000)), LastDownMS: new(int64(4_100))},
 		Outbox: diag.Outbox{Unsent: new(int64(0)), Awaiting: new(int64(3)), OldestMS: new(int64(1_200)), Bound: new(int64(4096))},
 		Store:  diag.Store{Path: "/var/lib/deviceagent/state.db", Epoch: "epoch-1", UsedBytes: new(int64(13_002_342)), BoundBytes: new(int64(64 << 20))},
