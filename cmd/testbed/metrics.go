@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,17 +38,21 @@ func runMetrics(ctx context.Context, args []string) error {
 		return err
 	}
 	t := &metrics.Tally{Catalog: cat}
+	var failed error // of scenarios: the others are measured all the same
 	for _, path := range f.Args() {
-		if err := measure(ctx, t, path, *only); err != nil {
+		switch err := measure(ctx, t, path, *only); {
+		case errors.Is(err, errFailed):
+			failed = err
+		case err != nil:
 			return err
 		}
 	}
 	rep := t.Report()
 	if *output == "json" {
-		return json.NewEncoder(os.Stdout).Encode(rep)
+		return errors.Join(json.NewEncoder(os.Stdout).Encode(rep), failed)
 	}
 	rep.Print(os.Stdout)
-	return nil
+	return failed
 }
 
 // measure takes in what a path has.
@@ -84,7 +87,7 @@ func isPlay(path string) (bool, error) {
 	return len(plays) > 0, err
 }
 
-// measurePlays plays scenarios, which have to hold, and takes in the store of each.
+// measurePlays plays scenarios, tells of each on standard error, and takes in the store that it left.
 func measurePlays(ctx context.Context, t *metrics.Tally, opt runOptions) error {
 	all, err := opt.load()
 	if err != nil {
@@ -97,7 +100,7 @@ func measurePlays(ctx context.Context, t *metrics.Tally, opt runOptions) error {
 	t.Catalog = r.Catalog()
 	r.Keep = func(s *scenario.Scenario, store string) error { return t.Read(ctx, s.ID, store) }
 	ok := false
-	err = scenario.InProgram(func(tt *testing.T) { ok = opt.run(ctx, tt, r, all, bufio.NewWriter(io.Discard)) })
+	err = scenario.InProgram(func(tt *testing.T) { ok = opt.run(ctx, tt, r, all, bufio.NewWriter(os.Stderr)) })
 	if err == nil && !ok {
 		err = errFailed
 	}
