@@ -107,6 +107,10 @@ func TestOpenAPINamesEveryRouteAndNoOther(t *testing.T) {
 	}
 }
 
+// askingPlan needs a person's word before anything of it begins.
+const askingPlan = `{"workflow":{"cloud_workflow_id":"wf_asks","plan_id":"pl_asks","revision":0},"device_task_requests":[{"cloud_step_id":"vital","taskMethod":"startVitalSign"}],
+  "experience":{"contract_version":"experience.v1","experience_id":"exp_a","goal_id":"g_a","effects":[{"effect_id":"vital_interaction_ended","step_id":"vital","required":true}],"tier":"full"}}`
+
 // TestEveryRouteAnswersAsDescribed walks all routes in a busy house: a plan that waits for proof, one that waits for the base, one
 // that has ended.
 func TestEveryRouteAnswersAsDescribed(t *testing.T) {
@@ -118,7 +122,12 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 	r.a.Submit(strings.NewReplacer("wf_9c20", "wf_9c30", "pl_2", "pl_3", `"revision":0`, `"revision":0,"schedule":{"on":"2026-12-24","at":"18:00","tz":"Asia/Seoul"}`).Replace(secondPlan))
 	r.a.Arrive("living_room")
 	r.a.Do(core.TaskAnswered{Task: r.a.Last(), Accepted: true, Instance: "run-1"})
+	r.a.Submit(askingPlan)
+	_, asked := r.raw(r.control, "GET", "/v1/workflows/wf_asks", nil)
+	_, question, _ := strings.Cut(string(asked), `"question_id":"`)
+	question, _, _ = strings.Cut(question, `"`)
 	bodies := map[string]string{
+		"/v1/questions/{id}/answer": `{"option":"no"}`,
 		"/v1/plans":                 strings.NewReplacer("wf_9c1e", "wf_new", "pl_1", "pl_new").Replace(movePlan),
 		"/v1/workflows/{id}/cancel": `{"reason":"customer asked"}`,
 		"/v1/cancel":                `{"reason":"customer asked"}`,
@@ -135,11 +144,22 @@ func TestEveryRouteAnswersAsDescribed(t *testing.T) {
 		"/v1/factory-reset":         `{"device_id":"rb-7f21","reason":"sold"}`,
 		"/v1/erase":                 `{"device_id":"rb-7f21","what":"person_data","reason":"asked for"}`,
 	}
+	var routes []diag.Route
 	for _, rt := range diag.Routes() {
+		if strings.HasPrefix(rt.Path, "/v1/questions") { // a cancel of all would withdraw the question
+			routes = append([]diag.Route{rt}, routes...)
+		} else {
+			routes = append(routes, rt)
+		}
+	}
+	for _, rt := range routes {
 		if rt.Path == "/v1/watch" {
 			continue // TestStream…
 		}
 		path := strings.NewReplacer("{id}", "wf_9c1e", "{step}", "step_2").Replace(rt.Path)
+		if strings.HasPrefix(rt.Path, "/v1/questions") {
+			path = strings.Replace(rt.Path, "{id}", question, 1)
+		}
 		var body io.Reader
 		if rt.Control {
 			body = strings.NewReader(bodies[rt.Path])

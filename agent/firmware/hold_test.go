@@ -134,3 +134,30 @@ func TestAQuestionIsAnsweredOnTheBus(t *testing.T) {
 		t.Errorf("answered twice: %s %v %s", fail, ok, code)
 	}
 }
+
+// What the user is asked can be answered on the bus, once, with what the robot said.
+func TestTheUserIsAnsweredForOnTheBus(t *testing.T) {
+	r := serve(t, startDaemon(t, lax), nil)
+	g := r.join()
+	g.listen()
+	r.home.does(func() {
+		r.home.Submit(`{"workflow":{"cloud_workflow_id":"wf_asks","plan_id":"pl_asks","revision":0},"device_task_requests":[{"cloud_step_id":"vital","taskMethod":"startVitalSign"}],
+  "experience":{"contract_version":"experience.v1","experience_id":"exp_a","goal_id":"g_a","effects":[{"effect_id":"vital_interaction_ended","step_id":"vital","required":true}],"tier":"full"}}`)
+	})
+	asked := g.hears("QuestionAsked[")
+	id := strings.Fields(strings.TrimPrefix(asked, "QuestionAsked["))[0]
+	if !strings.Contains(asked, "wf_asks") || !strings.Contains(asked, "yes") {
+		t.Errorf("the question: %s", asked)
+	}
+	var ok bool
+	var code string
+	for _, tc := range []struct {
+		id, option string
+		want       core.Reason
+	}{{id, "maybe", core.ReasonNotAllowed}, {"q-9", "yes", core.ReasonUnknownTarget}, {id, "yes", ""}, {id, "no", core.ReasonDecisionStale}} {
+		if fail := g.asks("Answer", args(tc.id, tc.option), &ok, &code); fail != "" || ok != (tc.want == "") || code != string(tc.want) {
+			t.Errorf("%s %s: %s %v %s", tc.id, tc.option, fail, ok, code)
+		}
+	}
+	g.hears("QuestionClosed[" + id + "]")
+}
