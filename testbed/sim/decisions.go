@@ -63,7 +63,7 @@ func (c *cloud) decide(x core.Message) {
 			next, code := c.next(at.wf, d, []string{string(at.step)}, name)
 			switch next := next.(type) {
 			case core.PlanSubmitted:
-				ev.Plan = next.Plan
+				ev.Plan, ev.GoalFaults = next.Plan, next.GoalFaults
 			case core.Refused:
 				ev.Faults = next.Answer.Faults
 			}

@@ -225,6 +225,7 @@ func (j *judge) durable(w *write) {
 	var ends []core.WorkflowID
 	for _, mv := range c.Moves {
 		switch {
+		case mv.Goal != "" && mv.Step != "": // a step of it is late: nothing has moved
 		case mv.Goal != "":
 			if j.goalMoved(mv, w.at) {
 				ends = append(ends, mv.Workflow)
