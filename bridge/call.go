@@ -24,7 +24,7 @@ type call struct {
 // deviceStep grounds the call: method or token, arguments, variant, effects, times.
 func (k *checker) deviceStep(s *core.StepSpec, r *wire.Request) {
 	if r.Skill != "" {
-		k.here("skill", core.ReasonUnsupported, "this agent opens no content sessions yet")
+		k.here("skill", core.ReasonUnsupported, "a skill is carried out in the cloud: execution_target has to be cloud")
 		return
 	}
 	c, ok := k.call(r)

@@ -32,6 +32,8 @@ func (c *Codec) Decode(payload []byte, local bool) core.Event {
 	case wire.TypeAnswer:
 		b := e.Answer
 		return core.AnswerReceived{Head: h, Question: core.AskID(b.QuestionID), Option: b.Option, Turn: b.TurnID, By: b.By}
+	case wire.TypeContent:
+		return contentOf(h, e.Content)
 	case wire.TypeDecision:
 		return c.decision(h, e.Decision)
 	case wire.TypeStepResult:
@@ -98,6 +100,9 @@ func refusalOf(h core.Head, reason core.Reason, faults []core.Fault) *core.Refus
 
 // halts says whether a message only stops or holds. Such a one is taken for any store.
 func halts(e wire.Envelope) bool {
+	if e.Content != nil {
+		return e.Content.Verb == "pause" || e.Content.Verb == "stop"
+	}
 	return e.Control != nil && (e.Control.Verb == "cancel" || e.Control.Verb == "kill" || e.Control.Verb == "pause")
 }
 

@@ -35,13 +35,15 @@ func (c *Codec) Encode(m core.Message, about About) (string, []byte, error) {
 		if m.Result.Goal != nil {
 			e.Corr.ExperienceID = m.Result.Goal.Experience
 		}
+	case core.MsgContent:
+		e.Content = contentReport(m.Content)
 	case core.MsgEscalation:
 		e.Escalation, e.Corr.EscalationID = escalationOf(m.Escalation), string(m.Escalation.ID)
 	case core.MsgQuestion:
 		e.Question, e.Corr.ExperienceID = questionOf(m.Question, about.WallMS), m.Question.Experience
 	case core.MsgStepDue:
 		d := m.StepDue
-		e.StepDue = &wire.StepDue{CloudStepID: string(d.Step), TaskID: string(d.Task), Inputs: wire.ObjectOf(d.Inputs), Evidence: evidenceOf(d.Proof)}
+		e.StepDue = &wire.StepDue{CloudStepID: string(d.Step), TaskID: string(d.Task), Skill: d.Skill, SessionID: sessionOf(d), Inputs: wire.ObjectOf(d.Inputs), Evidence: evidenceOf(d.Proof)}
 	default:
 		return "", nil, fmt.Errorf("cannot encode message: no body for type %q", m.Type)
 	}

@@ -37,9 +37,6 @@ func (k *checker) experience() {
 		k.fault("experience.constraints", core.ReasonUnsupported, "this catalog has no %s: nobody could tell when it is quiet", core.KeyQuiet)
 	}
 	k.plan.Goal = g
-	if o := k.w.Workflow.Origin; o != nil {
-		k.plan.Locale = o.Locale
-	}
 	k.goalConsent()
 	whole := len(k.faults) == 0 // a step with a fault has no effects yet
 	k.goalEffects(g, whole)

@@ -121,10 +121,11 @@ func (k *checker) head() {
 		k.fault("workflow.priority", ReasonNotForPlans, "safety is for what the robot does of its own accord and for plans that are handed in on it: use user or background")
 	}
 	if h.Origin != nil {
-		k.plan.TurnID, k.plan.Utterance = h.Origin.TurnID, h.Origin.Utterance
+		k.plan.TurnID, k.plan.Utterance, k.plan.Locale = h.Origin.TurnID, h.Origin.Utterance, h.Origin.Locale
 	}
 	k.cancelSteps(h)
 	k.scheduled()
+	k.prefetch()
 	if len(k.w.Requests) == 0 {
 		k.fault("device_task_requests", wire.ReasonMissingField, "a plan without an experience has at least one step")
 	}
@@ -179,9 +180,7 @@ func (k *checker) cloudStep(s *core.StepSpec, r *wire.Request) {
 	case !ok:
 		k.here("skill", ReasonUnknownSkill, "%q is no skill of this catalog", r.Skill)
 	}
-	if len(r.RequiredEffects) > 0 {
-		k.here("required_effects", core.ReasonUnsupported, "this agent takes no effects of cloud steps yet")
-	}
+	k.skillEffects(s, r)
 	if r.Retry != nil {
 		k.here("retry", core.ReasonUnsupported, "this agent does not retry cloud steps")
 	}

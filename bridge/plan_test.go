@@ -79,7 +79,8 @@ var refusedPlans = []struct {
 	{"cloud step without a skill", "", `{"cloud_step_id":"a","execution_target":"cloud"}`, "§0.skill missing_field"},
 	{"unknown skill", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"weather_magic"}`, "§0.skill unknown_skill"},
 	{"cloud step with a method", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"rest_guidance","taskMethod":"getAirQuality"}`, "§0.skill bad_value"},
-	{"cloud step with effects", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"rest_guidance","required_effects":["rest_guidance_delivered"]}`, "§0.required_effects unsupported"},
+	{"cloud step with effects", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"rest_guidance","required_effects":["content_session_started","x",{"effect_id":"rest_guidance_delivered","kind":"maintain","until":"pui.cancelled"}]}`,
+		"§0.required_effects[0] effect_not_provided\n§0.required_effects[1] unknown_effect\n§0.required_effects[2] unsupported"},
 	{"cloud step with an event", "", `{"cloud_step_id":"a","execution_target":"cloud","skill":"rest_guidance","wait_policy":"event","wait_event":{"event":"speech.finished"}}`, "§0.wait_policy unsupported"},
 	{"cloud step with an input twice", "", air + `,{"cloud_step_id":"b","execution_target":"cloud","skill":"rest_guidance","depends_on":["a"],"params":{"g":1},"input_from":{"g":"air.grade"}}`, "§1.input_from.g bad_value"},
 

@@ -143,6 +143,8 @@ func Recall(ev core.Event, look func(h core.Head, key string, about core.Workflo
 		return e, err
 	case core.AnswerReceived:
 		e.Head, err = look(e.Head, "answer:"+string(e.Question), "")
+	case core.ContentReceived:
+		e.Head, err = look(e.Head, e.Key(), "")
 		return e, err
 	case core.StepResult:
 		e.Head, err = look(e.Head, "step_result:"+string(e.Task), "")

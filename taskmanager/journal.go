@@ -286,6 +286,7 @@ var kinds = map[core.EventKind]func([]byte) (core.Event, error){
 	core.KindSetAside:        decodeAs[core.SetAside],
 	core.KindHelloAnswered:   decodeAs[core.HelloAnswered],
 
+	core.KindContentReceived:  decodeAs[core.ContentReceived],
 	core.KindRestartAnnounced: decodeAs[core.RestartAnnounced],
 }
 

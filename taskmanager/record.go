@@ -24,6 +24,7 @@ const (
 	itemTomb    = "tomb:"
 	itemTpl     = "tpl:" // a template, by its workflow id
 	itemMouth   = "mouth"
+	itemSession = "ses:" // a session of content, by its id
 )
 
 var (
@@ -97,6 +98,7 @@ func dirtyItems(wf *core.Workflow) []string {
 type Decoded struct {
 	Device    core.Device
 	Mouth     core.Mouth
+	Sessions  []*core.Session
 	Workflows []*core.Workflow
 	Templates []*core.Template
 	Tombs     map[core.WorkflowID]core.Reason
@@ -170,6 +172,13 @@ func (d *Decoded) device(rows map[string][]byte) {
 				d.Mouth = core.Mouth{} // what was to be said is lost, and nothing else hangs on it
 				d.aside(itemMouth, err.Error())
 			}
+		case strings.HasPrefix(item, itemSession):
+			s := &core.Session{}
+			if err := decMode.Unmarshal(body, s); err != nil || itemSession+string(s.ID) != item {
+				d.aside(item, fmt.Sprintf("cannot read the session: %v", err))
+				continue
+			}
+			d.Sessions = append(d.Sessions, s)
 		case strings.HasPrefix(item, itemTpl):
 			t := &core.Template{}
 			if err := decMode.Unmarshal(body, t); err != nil || t.Plan == nil || t.Plan.Schedule == nil {

@@ -14,6 +14,7 @@ import (
 type Rows struct {
 	items map[core.WorkflowID]map[string]bool
 	mouth bool
+	told  map[core.TaskID]bool // sessions
 }
 
 // Add takes in a change that is not committed now, and says whether it made any row differ. Call it before [core.State.With], which
@@ -21,6 +22,12 @@ type Rows struct {
 func (r *Rows) Add(c core.Change) (differs bool) {
 	if c.Mouth() != nil {
 		r.mouth, differs = true, true
+	}
+	for id := range c.Sessions() {
+		if r.told == nil {
+			r.told = map[core.TaskID]bool{}
+		}
+		r.told[id], differs = true, true
 	}
 	for _, wf := range c.Workflows {
 		id := wf.Plan.Workflow
@@ -78,8 +85,32 @@ func (r *Rows) Of(c core.Change, cur *core.State) []Record {
 		}
 		out = append(out, r)
 	}
+	out = append(out, r.sessions(c, cur)...)
 	for _, ev := range c.Aside {
 		out = append(out, Record{Workflow: string(ev.Workflow), Item: itemAside, Body: []byte(ev.Cause)})
+	}
+	return out
+}
+
+// sessions makes the records of the sessions that differ.
+func (r *Rows) sessions(c core.Change, cur *core.State) (out []Record) {
+	ids := maps.Clone(r.told)
+	if ids == nil {
+		ids = map[core.TaskID]bool{}
+	}
+	for id := range c.Sessions() {
+		ids[id] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		s, now := c.Sessions()[id]
+		if !now {
+			s = cur.Sessions[id]
+		}
+		rec := Record{Item: itemSession + string(id)}
+		if s != nil {
+			rec.Body = encode(s)
+		}
+		out = append(out, rec)
 	}
 	return out
 }
@@ -107,6 +138,9 @@ func (d Decoded) State(cat *catalog.Catalog, epoch string, outSeq int64) (s *cor
 	s = core.NewState(cat, d.Device)
 	maps.Copy(s.Tombs, d.Tombs)
 	s.Mouth = d.Mouth
+	for _, ses := range d.Sessions {
+		s.AdoptSession(ses)
+	}
 	for _, u := range d.Mouth.Queue {
 		seq = max(seq, u.Seq)
 	}

@@ -22,6 +22,7 @@ const (
 	TypeTelemetry  Type = "telemetry"
 	TypeQuestion   Type = "question"
 	TypeAnswer     Type = "answer"
+	TypeContent    Type = "content" // both ways
 )
 
 // Corr are the correlation ids of a message. What does not apply is left out.
@@ -38,7 +39,7 @@ type Corr struct {
 // Envelope is one message. Exactly one body is set, the one that Type names.
 type Envelope struct {
 	V          string `json:"v" rule:"const=a2a-task-orchestration-v1"`
-	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation|monitor|telemetry|question|answer;later=content"`
+	Type       Type   `json:"type" rule:"enum=plan|control|step_result|receipt|ack|result|step_due|status|decision|escalation|monitor|telemetry|question|answer|content"`
 	ID         string `json:"id" rule:"uuid7"`     // UUIDv7, kept by a re-send
 	DeviceID   string `json:"device_id" rule:"id"` // the robot it is for or from
 	SentAt     string `json:"sent_at" rule:"time"` // RFC 3339 with milliseconds, UTC; informative only, nothing is ordered by it
@@ -61,6 +62,7 @@ type Envelope struct {
 	Telemetry  *Telemetry  `json:"-"`
 	Question   *Question   `json:"-"`
 	Answer     *Answer     `json:"-"`
+	Content    *Content    `json:"-"`
 }
 
 // Plan is the body of down/plan.
@@ -68,6 +70,14 @@ type Plan struct {
 	Workflow   Workflow    `json:"workflow"`
 	Requests   []Request   `json:"device_task_requests" rule:"max=steps"`
 	Experience *Experience `json:"experience,omitempty"`
+	Prefetch   []Part      `json:"content_prefetch,omitempty"` // of a plan with a schedule
+}
+
+// Part is one part of what is told at an occurrence where the planner cannot be reached: a chapter of a story.
+type Part struct {
+	Part     string `json:"part" rule:"id"`
+	Position int64  `json:"position" rule:"int=1:1000000"` // its place: the parts come in rising order
+	Text     string `json:"text" rule:"some"`
 }
 
 // Experience is the goal that a plan serves: contract experience.v1. It dispatches nothing: each of its effects is that of a step.
@@ -218,7 +228,7 @@ type Condition struct {
 // Control is the body of down/control.
 type Control struct {
 	Verb        string `json:"verb" rule:"enum=cancel|pause|resume|kill|set_mode|set_tier|disable_experience"`
-	Scope       string `json:"scope" rule:"enum=workflow|step|schedule|experience|all;later=session"` // of set_tier and disable_experience: experience, all
+	Scope       string `json:"scope" rule:"enum=workflow|step|schedule|experience|session|all"` // of set_tier and disable_experience: experience, all
 	Target      string `json:"target,omitempty" rule:"target"`
 	Holder      string `json:"holder,omitempty" rule:"enum=pui|voice|app|operator|safety|battery|policy|cloud"`
 	RequestedBy string `json:"requested_by,omitempty" rule:"text"`
@@ -263,10 +273,34 @@ type Ack struct {
 	CatalogEtag string   `json:"catalog_etag,omitempty" rule:"text"`
 }
 
+// Content is the body of content, both ways. Down: a verb for a session. Up: the answer to a verb (ref_id, verb, accepted), or an event of
+// the session.
+type Content struct {
+	SessionID  string          `json:"session_id" rule:"ref"` // as step_due named it
+	Verb       string          `json:"verb,omitempty" rule:"enum=start|say|show|pause|resume|stop"`
+	Text       string          `json:"text,omitempty" rule:"text"`
+	SpeechAct  string          `json:"speech_act,omitempty" rule:"enum=ack|progress|question|done|failed"` // down
+	Payload    *ContentPayload `json:"payload,omitempty"`                                                  // down
+	RefID      string          `json:"ref_id,omitempty" rule:"ref"`                                        // up, as all below
+	Accepted   *bool           `json:"accepted,omitempty"`
+	ReasonCode string          `json:"reason_code,omitempty" rule:"ref"`
+	State      string          `json:"state,omitempty" rule:"enum=starting|active|paused|completed|cancelled|failed"`
+	Event      string          `json:"event,omitempty" rule:"enum=started|paused|resumed|completed|cancelled|failed|silent|user_response"`
+	Position   int64           `json:"position,omitempty"` // words that were heard to their end
+}
+
+// ContentPayload is what a verb says beside its text.
+type ContentPayload struct {
+	Last        bool   `json:"last,omitempty"`                     // these are the last words of the session
+	RetrievedAt string `json:"retrieved_at,omitempty" rule:"time"` // RFC 3339: when what they tell was looked up
+}
+
 // StepDue is the body of up/step_due.
 type StepDue struct {
 	CloudStepID string     `json:"cloud_step_id" rule:"ref"`
 	TaskID      string     `json:"task_id" rule:"ref"`
+	Skill       string     `json:"skill,omitempty" rule:"ref"`
+	SessionID   string     `json:"session_id,omitempty" rule:"ref"` // a content session is open for what the step tells
 	Inputs      Object     `json:"inputs,omitempty"`
 	Evidence    []Evidence `json:"evidence,omitempty"`
 }

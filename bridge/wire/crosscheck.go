@@ -15,6 +15,8 @@ func crossCheck(w *walker, e *Envelope, dir Direction) {
 		crossPlan(w, e.Plan, "")
 	case e.Control != nil:
 		crossControl(w, e.Control)
+	case e.Content != nil:
+		crossContent(w, e.Content, dir)
 	case e.Decision != nil:
 		crossDecision(w, e.Decision)
 	case e.Ack != nil:
@@ -48,8 +50,46 @@ func crossControl(w *walker, c *Control) {
 	}
 }
 
+// crossContent: what goes down says what to do, what comes up says what became of it.
+func crossContent(w *walker, c *Content, dir Direction) {
+	if dir == Up {
+		if (c.RefID == "") == (c.Event == "") {
+			w.faultAt("event", ReasonBadValue, "exactly one of ref_id and event must be given")
+		}
+		return
+	}
+	for _, up := range []struct {
+		name  string
+		given bool
+	}{{"ref_id", c.RefID != ""}, {"accepted", c.Accepted != nil}, {"reason_code", c.ReasonCode != ""}, {"state", c.State != ""}, {"event", c.Event != ""}, {"position", c.Position != 0}} {
+		if up.given {
+			w.faultAt(up.name, ReasonBadValue, "belongs to messages up only")
+		}
+	}
+	words := c.Verb == "start" || c.Verb == "say" || c.Verb == "show"
+	switch {
+	case c.Verb == "":
+		w.faultAt("verb", ReasonMissingField, "is missing")
+	case c.Verb == "say" && strings.TrimSpace(c.Text) == "":
+		w.faultAt("text", ReasonMissingField, "is needed to say something")
+	case !words && c.Text != "":
+		w.faultAt("text", ReasonBadValue, "belongs to start, say and show")
+	case c.Payload != nil && (!words || c.Text == ""):
+		w.faultAt("payload", ReasonBadValue, "belongs to words")
+	}
+}
+
 // crossPlan checks a plan; under is the path to it, ending in a dot where it is not the body itself.
 func crossPlan(w *walker, p *Plan, under string) {
+	for i := range p.Prefetch {
+		if p.Workflow.Schedule == nil {
+			w.faultAt(under+"content_prefetch", ReasonBadValue, "belongs to a plan with a schedule")
+			break
+		}
+		if i > 0 && p.Prefetch[i].Position <= p.Prefetch[i-1].Position {
+			w.faultAt(fmt.Sprintf("%scontent_prefetch[%d].position", under, i), ReasonBadValue, "must rise from part to part")
+		}
+	}
 	seen := make(map[string]bool, len(p.Requests))
 	for i := range p.Requests {
 		r := &p.Requests[i]

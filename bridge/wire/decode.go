@@ -25,6 +25,8 @@ type Direction string
 const (
 	Down Direction = "down" // planner → device
 	Up   Direction = "up"   // device → planner
+
+	bothWays Direction = "both ways" // of a body that travels both ways
 )
 
 // Options say what Decode accepts. The zero value is the strictest: CBOR, on the way down, with the limits of the contract.
@@ -172,7 +174,7 @@ func checkDirection(w *walker, t Type, row bodyKind, dir Direction) {
 	if dir == "" {
 		dir = Down
 	}
-	if row.dir != dir {
+	if row.dir != dir && row.dir != bothWays {
 		w.faultAt("type", ReasonUnsupported, fmt.Sprintf("%s does not travel %s", t, dir))
 	}
 }

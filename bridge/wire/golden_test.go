@@ -43,7 +43,12 @@ func wayOf(t testing.TB, message []byte) Direction {
 		t.Fatal(err)
 	}
 	if row, ok := bodies[head.Type]; ok {
-		return row.dir
+		if row.dir != bothWays {
+			return row.dir
+		}
+		if bytes.Contains(message, []byte(`"state"`)) {
+			return Up
+		}
 	}
 	return Down
 }

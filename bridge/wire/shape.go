@@ -48,10 +48,7 @@ type field struct {
 
 // notYet names members that the contract has and this agent has not, by Go type. "*" stands for all that the type does not name.
 // They are refused as unsupported, so that a planner can tell them from a typing error.
-var notYet = map[string][]string{
-	"Plan":     {"content_prefetch"},
-	"Workflow": {"content_prefetch"},
-}
+var notYet = map[string][]string{}
 
 // shaper builds the shapes of types; it remembers structs, since a condition contains conditions.
 type shaper struct{ structs map[reflect.Type]*object }

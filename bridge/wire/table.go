@@ -39,6 +39,7 @@ var bodies, envelopeShape = func() (map[Type]bodyKind, *shape) {
 		TypeDecision:   row(Down, s, func(e *Envelope) **Decision { return &e.Decision }),
 		TypeEscalation: row(Up, s, func(e *Envelope) **Escalation { return &e.Escalation }),
 		TypeMonitor:    row(Down, s, func(e *Envelope) **Monitor { return &e.Monitor }),
+		TypeContent:    row(bothWays, s, func(e *Envelope) **Content { return &e.Content }),
 		TypeTelemetry:  row(Up, s, func(e *Envelope) **Telemetry { return &e.Telemetry }),
 		TypeQuestion:   row(Up, s, func(e *Envelope) **Question { return &e.Question }),
 		TypeAnswer:     row(Down, s, func(e *Envelope) **Answer { return &e.Answer }),

@@ -255,6 +255,9 @@ func (w *work) controlReceived(ev ControlReceived) {
 		ans.Reason = w.age(ev.Head)
 	case ev.Seq != 0 && ev.Seq < w.dev.Controls[slot]:
 		ans.Reason = ReasonSuperseded
+	case ev.Scope == string(HoldSession):
+		w.noteControl(slot, ev.Seq)
+		w.controlSession(ev, &ans)
 	case ev.Verb == "pause" || ev.Verb == "resume":
 		w.noteControl(slot, ev.Seq)
 		w.pauseOrResume(ev, &ans)
@@ -303,6 +306,7 @@ func (w *work) cancel(ev ControlReceived, ans *Answer) {
 	switch ev.Scope {
 	case "all":
 		w.noteCancelAll(ev.Head)
+		w.cancelSessions("", ReasonUserCancelled)
 		for _, id := range w.everyone() { // also what a plan that has ended left running
 			if !w.peek(id).State.Terminal() {
 				w.cancelWorkflow(id, ReasonUserCancelled)
@@ -409,8 +413,10 @@ func (w *work) stepResult(ev StepResult) {
 		w.fail(wf, i, Failed, orReason(ev.Reason, ReasonExecutorFailed))
 	} else {
 		w.end(wf, a, OutcomeDone, ReasonNone)
-		wf.Steps[i].Output = ev.Output
-		w.complete(wf, i)
+		if wf.Steps[i].State == Blocked { // it waited for content, and the planner says that it was told
+			w.run(wf, i)
+		}
+		w.claimsDone(wf, i, TaskEnded{Task: ev.Task, Outcome: OutcomeDone, Output: ev.Output})
 	}
 	w.reply(ev.Head, ans, "step_result:"+string(ev.Task))
 }

@@ -188,6 +188,9 @@ func (w *work) advanceStep(wf *Workflow, i int, busy map[catalog.ResourceID]Task
 // now, in the very step of the core that decides to dispatch.
 func (w *work) ready(wf *Workflow, i int, busy map[catalog.ResourceID]TaskID) {
 	spec := &wf.Plan.Steps[i]
+	if a := wf.attempt(wf.Steps[i].Task); a != nil && a.Cloud && a.holds() {
+		return // it is with the cloud, and waits for content: nobody asks for it twice
+	}
 	if w.cur.Hold || w.keepBack(wf, i) || !w.conditions(wf, i) || !w.consented(wf, i) {
 		return
 	}

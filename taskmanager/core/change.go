@@ -27,6 +27,7 @@ type Change struct {
 	tombs     map[WorkflowID]Reason
 	templates map[WorkflowID]*Template // new versions; nil: gone
 	mouth     *Mouth                   // nil: as it was
+	sessions  map[TaskID]*Session      // new versions; nil: gone
 	used      map[catalog.ResourceID]Sample
 	foreign   map[catalog.ResourceID]Sample
 	gave      map[catalog.EventName]Sample
@@ -45,6 +46,9 @@ func (c Change) Templates() map[WorkflowID]*Template { return c.templates }
 
 // Mouth is the mouth after the change; nil: it is as it was.
 func (c Change) Mouth() *Mouth { return c.mouth }
+
+// Sessions are the new versions of sessions, by id; nil: it is forgotten.
+func (c Change) Sessions() map[TaskID]*Session { return c.sessions }
 
 // Move is one change of a step, a workflow or an effect, for those who watch. One without a workflow is a change of the device's mode.
 type Move struct {
@@ -77,6 +81,7 @@ const (
 
 	MsgEscalation MessageType = "escalation"
 	MsgQuestion   MessageType = "question"
+	MsgContent    MessageType = "content"
 )
 
 // Message is one row for the outbox, before the bridge makes bytes of it.
@@ -94,6 +99,7 @@ type Message struct {
 
 	Escalation *Question
 	Question   *Asking
+	Content    *ContentReport
 }
 
 // Result is the report of a terminal workflow.
@@ -124,6 +130,7 @@ type StepDue struct {
 	Step   StepID
 	Task   TaskID
 	Skill  string
+	Tells  bool // a session is open for what it tells; its id is Task
 	Inputs Values
 	Proof  []Effect
 }

@@ -51,6 +51,7 @@ func (w *work) newAttempt(wf *Workflow, i int) *Attempt {
 func (w *work) dispatchCloud(wf *Workflow, i int, inputs Values) {
 	a := w.newAttempt(wf, i)
 	a.Cloud, a.State = true, Live
+	tells := w.beginSession(wf, i, a.Task)
 	w.run(wf, i)
 	spec := &wf.Plan.Steps[i]
 	var seen []Effect
@@ -58,5 +59,5 @@ func (w *work) dispatchCloud(wf *Workflow, i int, inputs Values) {
 		seen = append(seen, wf.Steps[d.Step].Effects...)
 	}
 	w.send(Message{Type: MsgStepDue, Workflow: wf.Plan.Workflow, Step: spec.ID, Task: a.Task,
-		StepDue: &StepDue{Step: spec.ID, Task: a.Task, Skill: spec.Skill, Inputs: inputs, Proof: seen}})
+		StepDue: &StepDue{Step: spec.ID, Task: a.Task, Skill: spec.Skill, Tells: tells, Inputs: inputs, Proof: seen}})
 }

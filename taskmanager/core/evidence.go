@@ -320,6 +320,9 @@ func (w *work) settle(wf *Workflow, i int) {
 // a value of the context that is read on the way. An executor that says done without an output has none to give.
 func answered(wf *Workflow, i int, a *Attempt) bool {
 	st := &wf.Steps[i]
+	if a.Cloud {
+		return wf.Plan.Steps[i].Output == "" || a.Outcome == OutcomeDone // what the robot said is no output
+	}
 	return wf.Plan.Steps[i].Output == "" || st.Output != nil || a.Outcome == OutcomeDone || outputOf(st) != nil
 }
 

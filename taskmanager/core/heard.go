@@ -32,6 +32,7 @@ func (w *work) until(now Now, t Instant) {
 	w.at(now, t)
 	w.holdsDue()
 	w.speechDue()
+	w.sessionsDue()
 	for _, id := range w.awake() {
 		w.dueIn(w.wf(id))
 	}

@@ -243,6 +243,7 @@ func (w *work) holdList(h Hold) (*[]Hold, *Workflow) {
 func (w *work) holdsChanged(h Hold, wf *Workflow) {
 	w.touched, w.freed, w.ch.Must = true, true, true
 	w.noteMode(h)
+	defer w.steerSessions()
 	if wf != nil {
 		wf.dirty = true
 		w.underHolds(wf)

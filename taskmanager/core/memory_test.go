@@ -13,7 +13,7 @@ import (
 var unrecorded = map[reflect.Type]map[string]string{
 	reflect.TypeFor[core.State](): {
 		"Known": "memory", "Services": "memory", "used": "memory", "foreign": "memory", "gave": "memory",
-		"Device": "record", "Mouth": "record", "Workflows": "record", "Tombs": "record", "Templates": "record", "Hold": "origin of the process", "cat": "origin of the process",
+		"Device": "record", "Mouth": "record", "Sessions": "record", "Workflows": "record", "Tombs": "record", "Templates": "record", "Hold": "origin of the process", "cat": "origin of the process",
 		"order": "derived", "active": "derived", "closed": "history", "anchors": "derived",
 	},
 	reflect.TypeFor[core.Workflow](): {"wake": "derived", "wall": "derived", "wants": "derived", "held": "derived", "anchors": "derived", "keeps": "derived", "dirty": "reduction", "isNew": "reduction", "newer": "reduction",

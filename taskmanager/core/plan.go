@@ -18,7 +18,8 @@ type Plan struct {
 	Template    WorkflowID `json:"template,omitempty"` // it is an occurrence of this one
 	TurnID      string     `json:"turn_id,omitempty"`
 	Utterance   string     `json:"utterance,omitempty"`
-	Locale      string     `json:"locale,omitempty"`       // in which its user is asked; written where the plan has a goal
+	Locale      string     `json:"locale,omitempty"`       // the language that the user is answered in; "": Korean
+	Prefetch    []Part     `json:"prefetch,omitempty"`     // of a schedule: what is told where the planner cannot be reached
 	CatalogEtag string     `json:"catalog_etag,omitempty"` // of the catalog that the plan was checked against
 	Local       bool       `json:"local,omitempty"`        // handed in on the robot: answered there, not by up/ack
 	Standing    string     `json:"standing,omitempty"`     // made by the device itself of this standing plan of the catalog

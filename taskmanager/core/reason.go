@@ -65,6 +65,8 @@ const (
 	ReasonStepLate          Reason = "step_late"
 
 	ReasonExperienceDisabled Reason = "experience_disabled"
+	ReasonContentOffline     Reason = "content_unavailable_offline"
+	ReasonContentSilent      Reason = "content_silent"
 
 	ReasonAborted          Reason = "plan_aborted"
 	ReasonExpired          Reason = "expired"
@@ -150,6 +152,8 @@ var Reasons = []ReasonInfo{
 	{ReasonPolicyBlocked, Transient, true, true, "a constraint of its goal is against it now: it makes noise, and these are quiet hours"},
 	{ReasonStepLate, Permanent, true, false, "it runs longer than the catalog expects"},
 	{ReasonExperienceDisabled, Permanent, false, false, "this device evaluates no experiences: the steps run as a plain plan"},
+	{ReasonContentOffline, Transient, true, true, "the planner sent no content, and none is left of what came with the schedule"},
+	{ReasonContentSilent, Permanent, true, true, "a session of content had nothing to say for too long"},
 	{ReasonAborted, Permanent, false, false, "another step of the plan failed with on_failure abort"},
 	{ReasonExpired, Permanent, false, false, "the message came too late"},
 	{ReasonClockUntrusted, Transient, true, false, "the clock cannot be trusted: an age, a moment or the time off cannot be judged"},

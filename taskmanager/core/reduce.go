@@ -32,6 +32,7 @@ func Reduce(cur *State, now Now, events []Event) Change {
 	}
 	w.until(now, now.Boot)
 	w.advance()
+	w.steerSessions()
 	w.speak()
 	return w.finish()
 }
@@ -139,6 +140,8 @@ func (w *work) take(ev Event) {
 		w.decisionReceived(ev)
 	case AnswerReceived:
 		w.answerReceived(ev)
+	case ContentReceived:
+		w.contentReceived(ev)
 	case Receipted:
 		w.receipted(ev)
 	case Refused:
@@ -200,6 +203,7 @@ func (w *work) move(wf *Workflow, i int, to StepState, reason Reason) {
 	st.State, st.Reason, st.Since, st.Due, st.recheck, st.Detail = to, reason, w.now.Boot, 0, 0, ""
 	st.Fate, st.dirty, w.touched = nil, true, true
 	if to.Terminal() {
+		w.stepLeft(st, to, reason)
 		st.Ended, w.ch.Must = w.now.Boot, true // whoever watches is told that it has ended, and that stays so
 		if st.Done == 0 {
 			st.Done = w.now.Boot
@@ -354,7 +358,7 @@ func (w *work) newTask() TaskID {
 func (w *work) send(m Message) {
 	w.dev.OutSeq++
 	m.Seq = w.dev.OutSeq
-	if wf := w.wfs[m.Workflow]; wf != nil {
+	if wf := w.wfs[m.Workflow]; wf != nil && m.Type != MsgContent { // what is told is no report of the plan
 		wf.Uplink++
 		wf.dirty = true
 		m.Plan, m.Turn = wf.Plan.ID, wf.Plan.TurnID

@@ -28,6 +28,7 @@ func (w *work) started(ev Started) {
 		w.dev.Consents = rebasedConsents(w.dev.Consents, shift, !w.now.Trusted || w.dev.WallMS == 0)
 	}
 	w.speechStart(shift)
+	w.sessionsStart(shift)
 	for _, id := range w.everyone() {
 		wf := w.wf(id)
 		if shift != 0 {

@@ -63,7 +63,8 @@ type Utterance struct {
 	No    int64       `json:"no"`
 	Way   Way         `json:"way"`
 	Owner Owner       `json:"owner"`
-	Text  string      `json:"text"` // of a screen: "" clears it
+	Ref   int64       `json:"ref,omitempty"` // the owner's own: which of its words they are
+	Text  string      `json:"text"`          // of a screen: "" clears it
 	First bool        `json:"first,omitempty"`
 	Last  bool        `json:"last,omitempty"`
 	Fresh bool        `json:"fresh,omitempty"` // what it tells was looked up after it was asked for
@@ -607,6 +608,3 @@ func (m *Mouth) wake() (at Instant) {
 
 // questionSpoken is told what became of the words of a question.
 func (w *work) questionSpoken(Spoken) {}
-
-// sessionSpoken is told what became of the words of a session.
-func (w *work) sessionSpoken(Spoken) {}

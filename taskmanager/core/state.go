@@ -19,6 +19,7 @@ type State struct {
 	Templates map[WorkflowID]*Template // plans with a schedule; a *Template is immutable
 	Tombs     map[WorkflowID]Reason    // cancelled, whether they ever were here or not
 	Mouth     Mouth                    // what is said and shown on behalf of the agent; its queue is never written in place
+	Sessions  map[TaskID]*Session      // of content: open ones, and the latest that have ended; a *Session is immutable
 	Hold      bool                     // load and show: nothing is dispatched, and nothing counts as not answered
 
 	cat     *catalog.Catalog
@@ -58,6 +59,8 @@ type Device struct {
 	WallMS int64   `json:"wall_ms,omitempty"` // at that moment, 0 where the clock was not trusted
 	OffMS  int64   `json:"off_ms,omitempty"`  // wall clock when a time off began whose length is not known yet; 0: there is none
 	OffAt  Instant `json:"off_at,omitempty"`  // the start that ended it
+
+	Heard map[WorkflowID]int64 `json:"heard,omitempty"` // how far what came with a schedule was told; replaced, never written in place
 
 	Controls map[string]int64 `json:"controls,omitempty"` // scope:target → highest sequence applied
 
@@ -275,6 +278,13 @@ func (s *State) With(c Change) *State {
 			s.AdoptTemplate(t)
 		}
 	}
+	for id, ses := range c.sessions {
+		if ses == nil {
+			delete(s.Sessions, id)
+		} else {
+			s.AdoptSession(ses)
+		}
+	}
 	if c.mouth != nil {
 		s.Mouth = *c.mouth
 	}
@@ -406,6 +416,11 @@ func (s *State) NextWake() Instant {
 	t := nextRelease(s.Device.Holds)
 	if at := s.Mouth.wake(); at != 0 {
 		t = earlier(t, at)
+	}
+	for _, ses := range s.Sessions {
+		if at := ses.due(); at != 0 {
+			t = earlier(t, at)
+		}
 	}
 	for _, wf := range s.Workflows {
 		if wf.wake != 0 && (t == 0 || wf.wake < t) {

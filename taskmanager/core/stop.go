@@ -294,6 +294,7 @@ func (w *work) wish(ev Observed) {
 	w.consentEvent(ev)
 	w.holdButtons(ev)
 	w.safetyEvent(ev)
+	w.voiceEvent(ev)
 }
 
 // buttonCancel: the cancel button on the robot is a stop of its user: it cancels every workflow with a task on the body.
@@ -307,6 +308,7 @@ func (w *work) buttonCancel() {
 			body = append(body, id)
 		}
 	}
+	w.cancelSessions("", ReasonPUICancelled)
 	w.stopUsers(body, "", ReasonPUICancelled)
 	w.buttonAsks()
 	if w.inUse(body) {
@@ -345,7 +347,9 @@ func StopsSomething(ev Event) bool {
 	case ControlReceived:
 		return ev.Verb == "cancel" || ev.Verb == "kill" || ev.Verb == "pause" || ev.Verb == "set_mode"
 	case Observed:
-		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || consentEvents[ev.Event] == ConsentRevoked || alarm(ev) != ""
+		return ev.Event == "pui.cancelled" || ev.Event == "pui.paused" || ev.Event == "pui.takeover" || consentEvents[ev.Event] == ConsentRevoked || ev.Event == voiceInterrupted || alarm(ev) != ""
+	case ContentReceived:
+		return ev.Verb.halts()
 	case PlanSubmitted:
 		return ev.Plan.Schedule == nil && (len(ev.Plan.CancelSteps) > 0 || slices.ContainsFunc(ev.Plan.Steps, stopsAtOnce))
 	}
@@ -370,6 +374,8 @@ func UrgentStops(cur *State, now Now, ev Event) []Output {
 		w.controlReceived(ev)
 	case Observed:
 		w.wish(ev)
+	case ContentReceived:
+		w.contentReceived(ev)
 	case PlanSubmitted:
 		if w.peek(ev.Plan.Workflow) != nil {
 			w.planSubmitted(ev)

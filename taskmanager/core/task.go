@@ -207,11 +207,16 @@ func (w *work) claimsDone(wf *Workflow, i int, ev TaskEnded) {
 // complete closes a step whose effects are all proven.
 func (w *work) complete(wf *Workflow, i int) {
 	st := &wf.Steps[i]
-	if st.Output == nil {
+	a := wf.attempt(st.Task)
+	told := a != nil && a.Cloud
+	if st.Output == nil && !told {
 		st.Output = outputOf(st)
 	}
 	st.Done = w.now.Boot
 	w.move(wf, i, Completed, ReasonNone)
+	if told { // what the planner says of it later changes nothing
+		w.end(wf, a, OutcomeDone, ReasonNone)
+	}
 	w.steerTrailing(wf)
 	w.ch.Must = true
 }
@@ -238,6 +243,7 @@ func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 		w.retry(wf, i, reason)
 		return
 	}
+	w.stepLeft(st, to, reason)
 	if a := wf.attempt(st.Task); a != nil && a.holds() {
 		w.stop(wf, a)
 	}

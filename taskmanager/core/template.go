@@ -95,6 +95,9 @@ func (w *work) putTemplate(id WorkflowID, t *Template) {
 		w.ch.templates = map[WorkflowID]*Template{}
 	}
 	w.ch.templates[id] = t
+	if t == nil {
+		w.noteHeard(id, 0)
+	}
 	w.touched, w.ch.Must = true, true
 }
 
@@ -132,7 +135,7 @@ func (w *work) admitTemplate(ev PlanSubmitted) Reason {
 	switch {
 	case ev.NoNext:
 		return ReasonScheduleOver
-	case w.template(ev.Plan.Workflow) == nil && n >= maxTemplates:
+	case w.template(ev.Plan.Workflow) == nil && n >= maxTemplates || !w.prefetchFits(ev.Plan):
 		return ReasonLimit
 	}
 	return ReasonNone
@@ -212,7 +215,7 @@ func (w *work) scheduleOver(ev ScheduleOver) {
 func (t *Template) occurrence(ev Occurred) *Plan {
 	p := *t.Plan
 	p.Workflow, p.ID, p.Template = WorkflowID(string(p.Workflow)+"@"+ev.Stamp), PlanID(string(p.ID)+"@"+ev.Stamp), t.Plan.Workflow
-	p.Schedule, p.Revision, p.SentMS = nil, 0, ev.AtMS
+	p.Schedule, p.Prefetch, p.Revision, p.SentMS = nil, nil, 0, ev.AtMS
 	p.Steps = slices.Clone(t.Plan.Steps)
 	if g := t.Plan.Goal; g != nil {
 		own := *g
@@ -285,6 +288,7 @@ func (w *work) endOccurrence(wf *Workflow, i int) {
 			w.cancelStep(wf, j, ReasonScheduleEnd)
 		}
 	}
+	w.cancelSessionsOf(wf.Plan.Workflow, ReasonScheduleEnd)
 	if !wf.uses(wf.Plan.Steps[i].Stops) {
 		w.move(wf, i, Skipped, ReasonConditionFalse)
 		w.ch.Must = true

@@ -6,6 +6,7 @@ import "slices"
 func (w *work) due() {
 	w.holdsDue()
 	w.speechDue()
+	w.sessionsDue()
 	var ids []WorkflowID
 	for id, wf := range w.cur.Workflows {
 		if wf.wake != 0 && wf.wake <= w.now.Boot || w.reached(wf.wall) {
@@ -95,8 +96,16 @@ func (w *work) stepDue(wf *Workflow, i int) {
 			w.fail(wf, i, Failed, ReasonContradicts)
 			return
 		}
+		if s := w.session(st.Task); s != nil && s.State == SessionPaused { // its time stands still as long as it is silent for others
+			st.Due = w.now.Boot + Instant(wf.Plan.Steps[i].EvidenceMS)
+			return
+		}
 		w.fail(wf, i, TimedOut, ReasonStepTimeout)
 	case Verifying:
+		if w.telling(st) { // its last words are still to come, or somebody holds them: its proof cannot be there yet
+			st.Due = w.now.Boot + Instant(wf.Plan.Steps[i].EvidenceMS)
+			return
+		}
 		w.fail(wf, i, TimedOut, ReasonEvidenceTimeout)
 	case Blocked:
 		switch {
@@ -163,6 +172,9 @@ func (w *work) endRest(wf *Workflow, but int, reason Reason) {
 	}
 	wf.Cancel, wf.dirty = reason, true
 	w.traceEnd(wf, reason)
+	if wf.Plan.Template != "" {
+		w.cancelSessionsOf(wf.Plan.Workflow, reason)
+	}
 	if wf.Plan.Template != "" || wf.Plan.bounded() {
 		w.stopLeft(wf) // what an occurrence or a goal has begun ends with it, also where its step has ended
 	}

@@ -1,0 +1,122 @@
+package core
+
+import (
+	"maps"
+	"slices"
+)
+
+// Part is one part of what came with a schedule to be told when the planner cannot be reached: a chapter of a story.
+type Part struct {
+	Name string `json:"name"`
+	At   int64  `json:"at"` // its place, from 1; the parts of a plan come in this order
+	Text string `json:"text"`
+}
+
+// Bounds of what comes with schedules. Source: docs/contract.md, content.
+const (
+	maxPrefetch    = 128 << 10 // bytes of text of one plan
+	maxAllPrefetch = 4 << 20   // of all schedules of the device
+)
+
+func (p *Plan) prefetchBytes() (n int) {
+	for _, part := range p.Prefetch {
+		n += len(part.Text)
+	}
+	return n
+}
+
+// prefetchFits says whether the device has room for what comes with a schedule.
+func (w *work) prefetchFits(p *Plan) bool {
+	all := p.prefetchBytes()
+	if all > maxPrefetch {
+		return false
+	}
+	ids := slices.Collect(maps.Keys(w.cur.Templates))
+	for id := range w.ch.templates {
+		if w.cur.Templates[id] == nil {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		if t := w.template(id); t != nil && id != p.Workflow {
+			all += t.Plan.prefetchBytes()
+		}
+	}
+	return all <= maxAllPrefetch
+}
+
+// noteHeard keeps how far the parts of a schedule were heard; 0 forgets it. It is a small thing in the device's row, so that a night of
+// stories does not write all stories again and again.
+func (w *work) noteHeard(id WorkflowID, at int64) {
+	if w.dev.Heard[id] == at {
+		return
+	}
+	next := maps.Clone(w.dev.Heard)
+	if next == nil {
+		next = map[WorkflowID]int64{}
+	}
+	if next[id] = at; at == 0 {
+		delete(next, id)
+	}
+	w.dev.Heard, w.ch.Must = next, true
+}
+
+// partAfter is the part of a session's schedule that follows a place; false: none is left.
+func (w *work) partAfter(s *Session, at int64) (part Part, last, ok bool) {
+	t := w.templateOf(s)
+	if t == nil {
+		return Part{}, false, false
+	}
+	i := slices.IndexFunc(t.Plan.Prefetch, func(p Part) bool { return p.At > at })
+	if i < 0 {
+		return Part{}, false, false
+	}
+	return t.Plan.Prefetch[i], i == len(t.Plan.Prefetch)-1, true
+}
+
+func (w *work) templateOf(s *Session) *Template {
+	wf := w.peek(s.Workflow)
+	if wf == nil || wf.Plan.Template == "" {
+		return nil
+	}
+	return w.template(wf.Plan.Template)
+}
+
+// tellOwn: the planner has sent nothing. What came with the schedule is told, from where the last occurrence ended; where nothing is left,
+// the step is blocked and the user is told so, once.
+func (w *work) tellOwn(s *Session) {
+	wf, i, live := w.live(s)
+	if !live || wf.Steps[i].State != Running || s.Given > 0 || s.MaySpeak {
+		return
+	}
+	if _, _, any := w.partAfter(s, w.dev.Heard[wf.Plan.Template]); any {
+		s.Own, s.MaySpeak = true, true
+		w.takePart(s, w.dev.Heard[wf.Plan.Template])
+		w.steerSession(s)
+		return
+	}
+	w.block(wf, i, ReasonContentOffline, "")
+	wf.Steps[i].recheck = 0 // it waits for the planner, who is not asked again
+	w.notice(string(s.ID), ReasonContentOffline, wf.Plan.Locale)
+}
+
+// takePart queues the part that follows a place.
+func (w *work) takePart(s *Session, at int64) {
+	if part, last, ok := w.partAfter(s, at); ok {
+		s.take(Words{Way: Aloud, Text: part.Text, Last: last, Part: part.At})
+	}
+}
+
+// nextPart goes on with what came with the schedule.
+func (w *work) nextPart(s *Session, after Words) {
+	if s.Own && after.Part > 0 {
+		w.takePart(s, after.Part)
+	}
+}
+
+// partHeard: a part was heard to its end, by the robot's own word. The next occurrence goes on after it.
+func (w *work) partHeard(s *Session, said Words) {
+	if t := w.templateOf(s); s.Own && t != nil && said.Part > w.dev.Heard[t.Plan.Workflow] {
+		w.noteHeard(t.Plan.Workflow, said.Part)
+	}
+}
