@@ -82,6 +82,8 @@ var koreanReasons = map[core.Reason]string{
 	core.ReasonPolicyBlocked:      "목표의 조건이 지금은 허용하지 않음: 소리가 나는 일인데 조용한 시간임",
 	core.ReasonStepLate:           "카탈로그가 예상한 것보다 오래 걸림",
 	core.ReasonTierBlocked:        "이 기기나 계획의 경험 등급이 허용하지 않음",
+	core.ReasonContentOffline:     "들려줄 내용이 오지 않았고 일정에 저장된 내용도 남지 않음",
+	core.ReasonContentSilent:      "콘텐츠 세션이 너무 오래 할 말이 없었음",
 	core.ReasonExperienceDisabled: "이 기기는 경험을 평가하지 않아 일반 계획으로 실행함",
 	core.ReasonAborted:            "다른 단계가 on_failure abort로 실패했습니다",
 	core.ReasonExpired:            "메시지가 너무 늦게 왔습니다",

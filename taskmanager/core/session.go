@@ -319,7 +319,9 @@ func (w *work) endSession(s *Session, to SessionState, reason Reason) {
 	s.State, s.Reason, s.Since = to, reason, w.now.Boot
 	s.Queue, s.Out, s.Voice, s.Quiet, s.Waits = nil, false, 0, 0, 0
 	w.releaseIf(Hold{Scope: HoldSession, Target: string(s.ID)}, func(Hold) bool { return true })
-	w.reportSession(s, string(to), "")
+	if s.Started || s.Given > 0 || s.MaySpeak { // else nobody has sent anything to it: what became of its step is in the result
+		w.reportSession(s, string(to), "")
+	}
 }
 
 // reportSession sends an event of a session up.

@@ -90,6 +90,8 @@ func HeadOf(ev Event) (h Head, ok bool) {
 		return ev.Head, true
 	case StepResult:
 		return ev.Head, true
+	case ContentReceived:
+		return ev.Head, true
 	case Refused:
 		return ev.Head, true
 	}

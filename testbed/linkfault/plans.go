@@ -89,7 +89,7 @@ func (b *book) submit(r *robotOf, rnd *rand.Rand, stop <-chan struct{}) (*submit
 		steps = append(steps, fmt.Sprintf(`{"cloud_step_id":"bad","taskMethod":"%s","params":{"on":true},"depends_on":["s1"]}`, fails))
 	}
 	if kind == "cloud" {
-		steps = append(steps, `{"cloud_step_id":"c","execution_target":"cloud","skill":"fresh_information_brief","depends_on":["s1"],"timeout_ms":3600000}`,
+		steps = append(steps, `{"cloud_step_id":"c","execution_target":"cloud","skill":"fresh_information_brief","output_key":"news","depends_on":["s1"],"timeout_ms":3600000}`,
 			fmt.Sprintf(`{"cloud_step_id":"s2","taskMethod":"%s","params":{"text":"%s"},"depends_on":["c"]}`, speak, says(p.id, 2)))
 		p.steps, p.sure = append(p.steps, says(p.id, 2)), 2
 	}

@@ -173,6 +173,7 @@ func (d dice) work(s map[string]any, before []map[string]any) {
 		call("startVitalSign", nil)
 	case 13:
 		s["execution_target"], s["skill"] = "cloud", "fresh_information_brief"
+		s["output_key"] = "o" + s["cloud_step_id"].(string) // it looks something up: nothing is told
 	case 14: // as bright as the battery is full
 		for _, b := range before {
 			if b["taskMethod"] == "getBatteryStatus" {
