@@ -456,10 +456,11 @@ func (w *work) cancelSessions(experience string, reason Reason) {
 	}
 }
 
-// cancelSessionsOf ends the sessions of a workflow, also those that have outlived their steps.
-func (w *work) cancelSessionsOf(id WorkflowID, reason Reason) {
+// cancelSessionsOf ends the sessions of a workflow, also those that have outlived their steps; but that of one step, which is about to end
+// by itself.
+func (w *work) cancelSessionsOf(wf *Workflow, but int, reason Reason) {
 	for _, task := range w.sessions() {
-		if s := w.session(task); s.Workflow == id {
+		if s := w.session(task); s.Workflow == wf.Plan.Workflow && (but < 0 || s.Step != wf.Steps[but].ID) {
 			w.cancelSession(s, reason)
 		}
 	}
@@ -477,9 +478,11 @@ func (w *work) controlSession(ev ControlReceived, ans *Answer) {
 		return
 	case ev.Verb == "pause" || ev.Verb == "resume":
 		w.pauseSession(s, ev, ans)
-	default:
+	case ev.Verb == "cancel" || ev.Verb == "kill":
 		w.cancelSession(s, ReasonUserCancelled)
 		ans.Accepted = true
+	default:
+		ans.Reason = ReasonUnsupported
 	}
 	ans.Workflow, ans.State = s.Workflow, string(w.session(s.ID).State)
 }

@@ -390,7 +390,9 @@ func TestWhatIsCancelledFallsSilent(t *testing.T) {
 		{"kill", false, core.ControlReceived{Head: core.Head{Msg: "k"}, Verb: "kill", Scope: "workflow", Target: "wf_1"}, core.SessionCancelled},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newTeller(t, mixedPlan)
+			r := &teller{rig: newRig(t)}
+			r.do(r.planText(strings.Replace(planHead, `{"workflow"`, `{"experience":{"contract_version":"experience.v1","experience_id":"exp_1","goal_id":"g",
+				"effects":[{"effect_id":"content_session_started","step_id":"step_1","required":true}]},"workflow"`, 1) + mixedPlan + `}`))
 			r.ok(r.content(core.ContentStart, "하나"))
 			if tc.told {
 				r.speaks()

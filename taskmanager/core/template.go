@@ -288,7 +288,7 @@ func (w *work) endOccurrence(wf *Workflow, i int) {
 			w.cancelStep(wf, j, ReasonScheduleEnd)
 		}
 	}
-	w.cancelSessionsOf(wf.Plan.Workflow, ReasonScheduleEnd)
+	w.cancelSessionsOf(wf, i, ReasonScheduleEnd)
 	if !wf.uses(wf.Plan.Steps[i].Stops) {
 		w.move(wf, i, Skipped, ReasonConditionFalse)
 		w.ch.Must = true

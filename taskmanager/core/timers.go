@@ -173,7 +173,7 @@ func (w *work) endRest(wf *Workflow, but int, reason Reason) {
 	wf.Cancel, wf.dirty = reason, true
 	w.traceEnd(wf, reason)
 	if wf.Plan.Template != "" {
-		w.cancelSessionsOf(wf.Plan.Workflow, reason)
+		w.cancelSessionsOf(wf, but, reason)
 	}
 	if wf.Plan.Template != "" || wf.Plan.bounded() {
 		w.stopLeft(wf) // what an occurrence or a goal has begun ends with it, also where its step has ended
