@@ -75,20 +75,26 @@ func (r *teller) refused(ans core.Answer, want core.Reason) {
 // voice is the latest call of the voice or the screen.
 func (r *teller) voice() core.Dispatch {
 	r.t.Helper()
-	for _, d := range slices.Backward(r.dispatches()) {
-		if d.Method == "setLlmTts" || d.Method == "showText" {
-			return d
+	calls := r.calls()
+	if len(calls) == 0 {
+		r.t.Fatal("nothing was said")
+	}
+	return calls[len(calls)-1]
+}
+
+// calls are those of the voice and the screen, in order.
+func (r *teller) calls() (out []core.Dispatch) {
+	for _, o := range r.log {
+		if d, ok := o.(core.Dispatch); ok && (d.Method == "setLlmTts" || d.Method == "showText") {
+			out = append(out, d)
 		}
 	}
-	r.t.Fatal("nothing was said")
-	return core.Dispatch{}
+	return out
 }
 
 func (r *teller) said() (out []string) {
-	for _, d := range r.dispatches() {
-		if d.Method == "setLlmTts" || d.Method == "showText" {
-			out = append(out, fmt.Sprint(d.Params["text"]))
-		}
+	for _, d := range r.calls() {
+		out = append(out, fmt.Sprint(d.Params["text"]))
 	}
 	return out
 }
