@@ -26,11 +26,7 @@ func (w *work) setTier(ev ControlReceived, ans *Answer) {
 			ans.Reason, ans.State = ReasonTierBlocked, string(w.dev.TierCap)
 			return
 		}
-		w.capTier(tier)
-		if ev.Local && w.dev.NoGoals {
-			w.dev.NoGoals = false
-			w.tellTier("off", string(tier))
-		}
+		w.capTier(tier, ev.Local && w.dev.NoGoals)
 		ans.Accepted, ans.State = true, string(tier)
 		w.touched, w.ch.Must = true, true
 		return
@@ -49,12 +45,17 @@ func (w *work) setTier(ev ControlReceived, ans *Answer) {
 	}
 }
 
-// capTier bounds what comes from now on, and what is open.
-func (w *work) capTier(tier Tier) {
-	if w.dev.TierCap != tier {
+// capTier bounds what comes from now on, and what is open. on: experiences are evaluated again. It is told once: what is published of it
+// must not depend on who is quicker.
+func (w *work) capTier(tier Tier, on bool) {
+	switch {
+	case on:
+		w.dev.NoGoals = false
+		w.tellTier("off", string(tier))
+	case w.dev.TierCap != tier:
 		w.tellTier(string(w.dev.TierCap), string(tier))
-		w.dev.TierCap = tier
 	}
+	w.dev.TierCap = tier
 	for _, id := range w.everyone() {
 		if wf := w.peek(id); wf.Plan.Goal != nil && !wf.State.Terminal() && wf.Plan.Goal.Tier.Above(tier) {
 			w.lowerGoal(w.wf(id), tier)
