@@ -7,7 +7,7 @@ import (
 )
 
 // played says whether a cell has a scenario.
-func (c Cell) played() bool { return c.Never == "" && c.Open == "" }
+func (c Cell) played() bool { return c.Never == "" }
 
 // scenes are the scenarios of a table.
 func scenes(rows []Row) (ids []string) {
@@ -58,9 +58,6 @@ func (r *Row) checkCells(cat *catalog.Catalog, p *Provider) (faults []string) {
 		reason, known := nevers[cell.Never]
 		fault := ""
 		switch {
-		case cell.Open != "" && r.Skill == "":
-			fault = "only content may wait"
-		case cell.Open != "":
 		case cell.Never == "" && len(cell.Witness) == 0:
 			fault = "the robot's log witnesses nothing"
 		case cell.Never == "" && c == Contradicted && !p.opposable(cat):

@@ -38,7 +38,7 @@ func (r *Row) head(p *Provider, c Column) string {
 // looks show that an effect expires when the catalog says so: a second before, its evidence is still waited for, a second after, the work is
 // over.
 func (r *Row) looks(p *Provider, c Column) []string {
-	if c != Expired {
+	if c != Expired || r.Skill != "" {
 		return nil
 	}
 	before := r.Cells[c].LastsMS + p.Op.EvidenceMS - 1000
@@ -46,7 +46,7 @@ func (r *Row) looks(p *Provider, c Column) []string {
 }
 
 func (r *Row) title(c Column) string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s", r.Method, r.Params)) + ": " + r.proof() + " " + string(c)
+	return strings.TrimSpace(fmt.Sprintf("%s%s %s", r.Method, r.Skill, r.Params)) + ": " + r.proof() + " " + string(c)
 }
 
 // proof is what the row is about: its effect, or the proof of an operation that has none.
@@ -61,6 +61,9 @@ const doneEvidence = "done_evidence"
 
 // keptMS is how long a plan may be open that waits for an event which does not come.
 const keptMS = 600_000
+
+// tellMS is how long a plan gives a content step.
+const tellMS = 120_000
 
 // plan is the plan of a cell: one step, and the goal that is its effect. An operation without an effect serves no goal.
 func (r *Row) plan(cell Cell) string {
@@ -77,8 +80,12 @@ func (r *Row) plan(cell Cell) string {
 	if r.Params != "" {
 		params = `,"params":` + r.Params
 	}
+	does := fmt.Sprintf(`"taskMethod":%q%s`, r.Method, params)
+	if r.Skill != "" {
+		does = fmt.Sprintf(`"execution_target":"cloud","skill":%q,"timeout_ms":%d`, r.Skill, tellMS)
+	}
 	return fmt.Sprintf(`{"workflow":{"cloud_workflow_id":"wf_1","plan_id":"pl_1","revision":0%s},`+"\n"+
-		`    "device_task_requests":[{"cloud_step_id":"s","taskMethod":%q%s,"on_failure":"abort"%s}]%s}`, deadline, r.Method, params, effect, goal)
+		`    "device_task_requests":[{"cloud_step_id":"s",%s,"on_failure":"abort"%s}]%s}`, deadline, does, effect, goal)
 }
 
 // tier is the lowest in which a goal may have the operation.

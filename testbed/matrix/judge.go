@@ -22,7 +22,7 @@ type ending struct {
 var endings = map[Column]ending{
 	Observed:     {"completed", "observed", "completed", []string{"completed"}, "observed", ""},
 	Contradicted: {"failed", "contradicted", "failed", []string{"failed", "completed"}, "contradicted", "evidence_contradicts"}, // completed: it was kept, and lost later
-	Expired:      {"failed", "expired", "failed", []string{"timed_out"}, "expired", "evidence_timeout"},
+	Expired:      {"failed", "expired", "failed", []string{"timed_out", "failed"}, "expired", "evidence_timeout"},
 	Cancelled:    {"cancelled", "waived", "cancelled", []string{"cancelled"}, "expired", "user_cancelled"},
 }
 
@@ -46,7 +46,7 @@ func (r *Row) judge(cat *catalog.Catalog, p *Provider, c Column, lines []scenari
 	if r.Effect != "" {
 		one("goal", strings.TrimSpace("w1 goal "+want.goal+" "+reason)+": s."+string(r.Effect)+" "+want.closure)
 	}
-	if asked := texts(lines, "dispatch"); len(asked) != 1 || !strings.HasPrefix(asked[0]+" ", string(r.Method)+" ") {
+	if asked := texts(lines, "dispatch"); r.Skill == "" && (len(asked) != 1 || !strings.HasPrefix(asked[0]+" ", string(r.Method)+" ")) {
 		bad("the robot was asked for %q", asked)
 	}
 	state := strings.Fields(strings.Join(texts(lines, "step"), " "))
@@ -59,10 +59,10 @@ func (r *Row) judge(cat *catalog.Catalog, p *Provider, c Column, lines []scenari
 		return faults
 	}
 	var looked []string
-	if c == Expired && r.Effect != "" {
+	if c == Expired && r.Effect != "" && r.Skill == "" {
 		looked = []string{"w1 goal active"}
 	}
-	if c == Expired {
+	if c == Expired && r.Skill == "" {
 		looked = append(looked, "w1.s verifying")
 	}
 	if got := texts(lines, "looked"); !slices.Equal(got, looked) {

@@ -140,7 +140,6 @@ func TestAHoleInTheTableIsNoticed(t *testing.T) {
 		"never, for a wrong reason":          with("air", Contradicted, never(anEnd)),
 		"never, for no reason of the list":   with("air", Contradicted, never("it is hard")),
 		"it can be never":                    with("air", Contradicted, Cell{Witness: []string{"dispatch getAirQuality"}}),
-		"an operation that waits":            with("move", Observed, Cell{Open: "later"}),
 		"no witness":                         with("move", Observed, Cell{Robot: "kitchen"}),
 	} {
 		if len(check(cat, change(slices.Clone(Rows)))) == 0 {

@@ -30,12 +30,9 @@ func Page(cat *catalog.Catalog, scene func(id string) ([]scenario.Line, error)) 
 		for _, c := range Columns {
 			cell := r.Cells[c]
 			shown, link, short := "", "", "cannot be"
-			switch {
-			case cell.Never != "":
+			if cell.Never != "" {
 				shown = "cannot be: " + cell.Never
-			case cell.Open != "":
-				shown, short = "no scenario yet: "+cell.Open, "not yet"
-			default:
+			} else {
 				lines, err := scene(r.ID(c))
 				if err != nil {
 					return "", err
@@ -95,8 +92,8 @@ func (p *Provider) capability(cat *catalog.Catalog) string {
 
 // rule is what the catalog says of one ending.
 func (p *Provider) rule(cat *catalog.Catalog, c Column) string {
-	if p.Skill != "" && (c == Expired || c == Cancelled) {
-		return ""
+	if p.Skill != "" && tells[c] != "" {
+		return tells[c]
 	}
 	switch c {
 	case Observed:
@@ -108,6 +105,12 @@ func (p *Provider) rule(cat *catalog.Catalog, c Column) string {
 		return p.expires()
 	}
 	return p.stops(cat)
+}
+
+// tells is what content does in place of the task of an operation.
+var tells = map[Column]string{
+	Expired:   "its words were not heard to their end, or what was heard proves nothing, by the `timeout_ms` of the step (`step_timeout`)",
+	Cancelled: "the session ends: what is being said is told to stop at once, and nothing of it is ever said again. Confirmed by the robot's voice",
 }
 
 func proved(cat *catalog.Catalog, x catalog.Expr, confidence catalog.Confidence) string {

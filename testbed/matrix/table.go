@@ -39,13 +39,13 @@ type Cell struct {
 	LastsMS int64    // expired: how long the robot works before it says "done"; 0: it says so at once
 
 	Never string // why it cannot be; then there is no scenario
-	Open  string // why there is no scenario yet
 }
 
 // Why a cell cannot be.
 const (
 	readOnly   = "it asks and changes nothing: no state of the home could be its opposite"
 	anEnd      = "every end is its effect, a person's breaking off too: nothing is the opposite of an end"
+	said       = "what was heard was heard: a later stop ends the session and undoes nothing"
 	noOpposite = "`done_evidence` has no opposite: another value than the one that was asked for proves nothing, and the step expires"
 )
 
@@ -53,6 +53,7 @@ const (
 var nevers = map[string]func(p *Provider) bool{
 	readOnly:   func(p *Provider) bool { return p.Op.ReadOnly },
 	anEnd:      func(p *Provider) bool { return p.Op.HumanPaced },
+	said:       func(p *Provider) bool { return p.Skill != "" },
 	noOpposite: func(p *Provider) bool { return p.Effect == "" },
 }
 
@@ -157,9 +158,25 @@ var Rows = []Row{
 		Expired:      {Robot: "study", Faults: []string{"setMoving:lie_done"}, Witness: []string{"dispatch setMoving"}},
 		Cancelled:    {Robot: "study", After: []string{"after movement.started press cancel"}, Reason: "pui_cancelled", Witness: []string{"drives to study", "stops setMoving", "stopped in study"}},
 	}},
-	{Name: "rest", Skill: "rest_guidance", Effect: "rest_guidance_delivered", Cells: contentCells},
-	{Name: "news", Skill: "fresh_information_brief", Effect: "fresh_information_delivered", Cells: contentCells},
-	{Name: "content", Skill: "content_session", Effect: "content_session_started", Cells: contentCells},
+	{Name: "rest", Skill: "rest_guidance", Effect: "rest_guidance_delivered", Cells: map[Column]Cell{
+		Observed:     {After: []string{`+1s tell w1.s start {"text":"눈을 감고 천천히 숨을 쉬세요.","payload":{"last":true}}`}, Witness: []string{`dispatch setLlmTts`, `spoken "눈을 감고 천천히 숨을 쉬세요."`}},
+		Contradicted: never(said),
+		Expired:      {Faults: []string{"setLlmTts:lie_done"}, After: []string{`+1s tell w1.s start {"text":"눈을 감고 천천히 숨을 쉬세요.","payload":{"last":true}}`}, Witness: []string{`dispatch setLlmTts`}},
+		Cancelled:    {After: []string{`+1s tell w1.s start {"text":"눈을 감고 천천히 숨을 쉬세요.","payload":{"last":true}}`, "after speech.started +1s cancel w1"}, Witness: []string{`dispatch setLlmTts`, "stops setLlmTts"}},
+	}},
+	{Name: "news", Skill: "fresh_information_brief", Effect: "fresh_information_delivered", Cells: map[Column]Cell{
+		Observed:     {After: []string{`+1s tell w1.s start {"text":"오늘의 뉴스입니다.","payload":{"last":true,"retrieved_at":"@now"}}`}, Witness: []string{`dispatch setLlmTts`, `spoken "오늘의 뉴스입니다."`}},
+		Contradicted: never(said),
+		Expired:      {Reason: "step_timeout", After: []string{`+1s tell w1.s start {"text":"어제의 뉴스입니다.","payload":{"last":true,"retrieved_at":"2026-11-29T08:00:00.000Z"}}`}, Witness: []string{`dispatch setLlmTts`, `spoken "어제의 뉴스입니다."`}},
+		Cancelled:    {After: []string{`+1s tell w1.s start {"text":"오늘의 뉴스입니다.","payload":{"last":true,"retrieved_at":"@now"}}`, "after speech.started +1s cancel w1"}, Witness: []string{`dispatch setLlmTts`, "stops setLlmTts"}},
+	}},
+	{Name: "content", Skill: "content_session", Effect: "content_session_started", Cells: map[Column]Cell{
+		Observed: {After: []string{`+1s tell w1.s start {"text":"첫 번째 문제입니다."}`, `after speech.finished +10s tell w1.s say {"text":"정답은 고래입니다.","payload":{"last":true}}`},
+			Witness: []string{`dispatch setLlmTts`, `spoken "첫 번째 문제입니다."`, `dispatch setLlmTts`, `spoken "정답은 고래입니다."`}},
+		Contradicted: never(said),
+		Expired:      {Faults: []string{"setLlmTts:lie_done"}, Reason: "step_timeout", After: []string{`+1s tell w1.s start {"text":"첫 번째 문제입니다."}`}, Witness: []string{`dispatch setLlmTts`}},
+		Cancelled:    {After: []string{`+1s tell w1.s start {"text":"첫 번째 문제입니다."}`, "after speech.started +1s cancel w1"}, Witness: []string{`dispatch setLlmTts`, "stops setLlmTts"}},
+	}},
 }
 
 // settingCells are the cells of a setting, which is there at once: a lie, or a manager that was turned back, is all that can go wrong.
@@ -179,10 +196,3 @@ func settingCells(m catalog.Method, sets, turned string, contradicted Cell) map[
 		Cancelled:    {Robot: "study", Given: given, After: cancelAfter(m, "100ms"), Witness: []string{"dispatch " + sets, "sets " + sets}},
 	}
 }
-
-// contentCells wait for the robot's own mouth.
-var contentCells = map[Column]Cell{
-	Observed: {Open: noMouth}, Contradicted: {Open: noMouth}, Expired: {Open: noMouth}, Cancelled: {Open: noMouth},
-}
-
-const noMouth = "the agent does not speak for a skill yet: no step of it can be proved on the robot"

@@ -61,6 +61,7 @@ func TestRunShowsWhatIsNotListed(t *testing.T) {
 func TestRunTellsWhatCannotBeDone(t *testing.T) {
 	for name, line := range map[string]string{
 		"command": "dance", "event that never comes": "after cleaning.completed wait", "moment that has passed": "+1m wait\n  at 30s wait",
+		"session": "tell w1.s say {}", "session that no step opens": "plan {\"workflow\":{\"cloud_workflow_id\":\"wf_1\",\"plan_id\":\"p\",\"revision\":0},\"device_task_requests\":[{\"cloud_step_id\":\"s\",\"taskMethod\":\"getBatteryStatus\"}]}\n  tell w1.s say {}",
 		"workflow": "cancel w1", "link": "link sideways", "body": "submit {", "off": "restart agent soon",
 	} {
 		res := play(t, head+"when\n  "+line+"\nthen\n  up status 1\n")
@@ -94,6 +95,24 @@ func TestEvidenceThatTheRobotNeverSaid(t *testing.T) {
 		{Kind: home.KindMotionStart, TaskID: "t"}}
 	if got := h.wrong(&Scenario{}, twice, nil, results); len(got) != 1 || !strings.Contains(got[0].Text, "robot's log") {
 		t.Errorf("got %v", got)
+	}
+}
+
+// What a session of content does is told by the device, of what the robot's own voice has done.
+func TestContentRestsOnTheRobotsVoice(t *testing.T) {
+	h := &house{device: &device{}, named: []core.WorkflowID{"wf"}}
+	results := map[core.WorkflowID]*wire.Result{"wf": {Steps: []wire.StepReport{{CloudStepID: "s", State: "completed",
+		Evidence: []wire.Evidence{{EffectID: "e", Event: "content.started"}}}}}}
+	if got := h.wrong(&Scenario{}, nil, nil, results); len(got) != 1 || !strings.Contains(got[0].Text, "never said") {
+		t.Errorf("got %v", got)
+	}
+	if got := h.wrong(&Scenario{}, []home.Entry{{Kind: home.KindEvent, Event: "speech.started"}}, nil, results); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+	facts := []Fact{{"dispatch", "setLlmTts session_id=t-1-1-1 text=a"}}
+	h.nameSessions(facts, []message{{typ: "step_due", env: wire.Envelope{Corr: wire.Corr{WorkflowID: "wf"}, StepDue: &wire.StepDue{CloudStepID: "s", SessionID: "t-1-1-1"}}}})
+	if facts[0].Text != "setLlmTts session_id=w1.s text=a" {
+		t.Errorf("got %v", facts)
 	}
 }
 

@@ -63,6 +63,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"resume":  func(h *house, arg string) error { return h.hold("resume", arg) },
 	"local":   (*house).local,
 	"control": (*house).control,
+	"tell":    (*house).tell,
 	"link":    (*house).setLink,
 	"broker":  (*house).setBroker,
 	"disk":    (*house).setDisk,

@@ -117,6 +117,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	add([]Fact{cost})
 	add(wrong)
 	add(h.wrong(s, log, msgs, results))
+	h.nameSessions(o.Facts, msgs)
 	for _, e := range log {
 		switch e.Kind {
 		case home.KindInvoke:
@@ -293,6 +294,9 @@ func (h *house) clouds() (out []Fact, err error) {
 	return out, nil
 }
 
+// contentOf are the events of a content session that the device itself makes, and the robot's own of which it makes them.
+var contentOf = map[string]string{"content.started": "speech.started", "content.completed": "speech.finished", "content.cancelled": "speech.interrupted"}
+
 // wrong is what no scenario may show, whatever its file says.
 func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map[core.WorkflowID]*wire.Result) (out []Fact) {
 	bad := func(format string, args ...any) { out = append(out, Fact{"wrong", fmt.Sprintf(format, args...)}) }
@@ -304,6 +308,9 @@ func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map
 		if e.Kind == home.KindEvent {
 			said[e.Event] = true
 		}
+	}
+	for made, of := range contentOf {
+		said[made] = said[of]
 	}
 	for id, r := range results {
 		for _, st := range r.Steps {
