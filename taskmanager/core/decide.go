@@ -95,6 +95,8 @@ func (w *work) decidable(ev DecisionReceived, wf *Workflow, i int) Reason {
 		return ReasonNotAllowed
 	case ev.Action == ActAsk && !w.askable(ev, wf):
 		return ReasonNotAllowed
+	case ev.Action == ActRetry && !wf.retriesLeft(): // another question of the plan has taken the last one since
+		return ReasonNotAllowed
 	}
 	return ReasonNone
 }

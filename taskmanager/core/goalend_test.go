@@ -134,3 +134,27 @@ func TestAnUnconfirmedCancelWaivesTheEffect(t *testing.T) {
 	}
 	r.wantGoal(core.GoalCancelled)
 }
+
+// Two questions of a plan are open at once, and one more try is left: whoever is answered first has it.
+func TestTwoQuestionsShareTheRetriesOfAGoal(t *testing.T) {
+	r := newRig(t)
+	r.elsewhere()
+	r.aim(goTo+`,{"cloud_step_id":"dark","taskMethod":"setScreen","params":{"on":false}}`, goal(ownGo, `"max_decisions":3,"max_replans":0,"deadline_ms":7200000,"automatic_retries":1`, "full"))
+	for _, d := range r.dispatches() {
+		r.do(core.TaskAnswered{Task: d.Task, Reason: core.ReasonExecutorRefused})
+	}
+	asked := r.sent(core.MsgEscalation)
+	if len(asked) != 2 {
+		t.Fatalf("%d questions, want 2", len(asked))
+	}
+	for i, want := range []core.Reason{core.ReasonNone, core.ReasonNotAllowed} {
+		q := asked[i].Escalation
+		if !slices.Contains(q.Allowed, core.ActRetry) {
+			t.Fatalf("question %d offers %v", i, q.Allowed)
+		}
+		a := r.do(core.DecisionReceived{Head: core.Head{Msg: core.MessageID(q.ID)}, Escalation: q.ID, Action: core.ActRetry, PlanRevision: q.Revision}).Answers[0]
+		if a.Reason != want {
+			t.Errorf("answer %d: %q, want %q", i, a.Reason, want)
+		}
+	}
+}

@@ -295,10 +295,10 @@ func (j *judge) hadToFallBack(id core.WorkflowID, a *aim, r *core.Result, wrong 
 	}
 }
 
-// unsettled: of a task of the plan nobody was told before a moment that it has ended.
+// unsettled: of a task of the plan, also of one whose call never left, nobody was told before a moment that it has ended.
 func (j *judge) unsettled(id core.WorkflowID, now int64) bool {
 	for task, at := range j.owner {
-		if at.wf == id && j.sentAt[task] != 0 && (!j.saysEnd[task] || j.saysEndAt[task] >= now) {
+		if at.wf == id && (!j.saysEnd[task] || j.saysEndAt[task] >= now) {
 			return true
 		}
 	}

@@ -230,7 +230,7 @@ type flawed struct {
 
 // mayGoBefore are the reasons that a message is refused with before its experience is looked at.
 var mayGoBefore = []core.Reason{core.ReasonAfterCancel, core.ReasonAlreadyTerminal, core.ReasonOutdatedRevision, core.ReasonCancelledBefore, core.ReasonSameRevision, core.ReasonDuplicateStep,
-	core.ReasonUnknownTarget, core.ReasonDecisionStale, core.ReasonSuperseded, core.ReasonNotAllowed}
+	core.ReasonUnknownTarget, core.ReasonDecisionStale, core.ReasonSuperseded, core.ReasonNotAllowed, core.ReasonClockUntrusted}
 
 // refused: what is wrong in its experience is refused with its code, and changes nothing.
 func (j *judge) refused(id core.MessageID, a *core.Answer, c core.Change) {
