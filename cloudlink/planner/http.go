@@ -50,6 +50,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/devices/{id}/plans", handle: s.postPlan},
 		{method: "POST", path: "/v1/devices/{id}/monitor", handle: s.postMonitor},
 		{method: "GET", path: "/v1/devices/{id}/monitor", handle: s.getMonitor},
+		{method: "POST", path: "/v1/devices/{id}/content", handle: s.postContent},
 		{method: "GET", path: "/v1/workflows/{id}", handle: s.getWorkflow},
 		{method: "POST", path: "/v1/workflows/{id}/cancel", handle: s.postCancel},
 		{method: "POST", path: "/v1/workflows/{id}/pause", handle: s.postHold("pause")},

@@ -144,6 +144,8 @@ func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 		return s.applyResult(tx, env, a)
 	case wire.TypeEscalation:
 		return s.applyEscalation(tx, env, a)
+	case wire.TypeContent:
+		return s.applyContent(tx, env, a)
 	case wire.TypeQuestion:
 		s.applyQuestion(env, a)
 		return nil
@@ -285,6 +287,9 @@ func (s *Server) workflowOf(tx *store.Tx, env wire.Envelope) (string, error) {
 func refOf(env wire.Envelope) string {
 	if env.Ack != nil {
 		return env.Ack.RefID
+	}
+	if env.Content != nil {
+		return env.Content.RefID
 	}
 	return ""
 }

@@ -152,8 +152,11 @@ func (v *workflowView) addUplink(tx *store.Tx, allowJSON bool) error {
 		return err
 	}
 	for _, m := range rows {
-		v.Uplink.Messages++
 		v.Uplink.ByType[m.Type]++
+		if m.Type == string(wire.TypeContent) { // counted apart, by robot and planner alike
+			continue
+		}
+		v.Uplink.Messages++
 		v.Uplink.Repeats += m.Repeats
 		if m.Type != string(wire.TypeStepDue) {
 			continue

@@ -96,7 +96,11 @@ func (w *work) replyContent(ev ContentReceived, ans Answer, key string) {
 	h.Local = true // no ack
 	w.reply(h, ans, key)
 	if !ev.Local {
-		w.sendContent(w.session(ev.Session), &ContentReport{Ref: ev.Msg, Session: ev.Session, Verb: ev.Verb, Accepted: ans.Accepted, Reason: ans.Reason, State: SessionState(ans.State)})
+		s, at := w.session(ev.Session), int64(0)
+		if s != nil {
+			at = s.Position
+		}
+		w.sendContent(s, &ContentReport{Position: at, Ref: ev.Msg, Session: ev.Session, Verb: ev.Verb, Accepted: ans.Accepted, Reason: ans.Reason, State: SessionState(ans.State)})
 	}
 }
 

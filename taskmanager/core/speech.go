@@ -178,7 +178,7 @@ func (w *work) silence(o Owner, screen bool) {
 	m := w.openMouth()
 	m.Queue = slices.DeleteFunc(m.Queue, func(u Utterance) bool { return theirs(u) && !u.flies() })
 	for i := range m.Queue {
-		if u := &m.Queue[i]; theirs(*u) && u.State != SpeechStopping && !u.Ended { // what was heard to its end needs no stop
+		if u := &m.Queue[i]; theirs(*u) && u.State != SpeechStopping && !u.Ended { // what has ended is silent already
 			w.stopSpeech(u)
 		}
 	}

@@ -195,6 +195,7 @@ func tierFaults(p *Plan) (faults []Fault) {
 
 // cancelExperience cancels the plans of an experience, and with them its goal.
 func (w *work) cancelExperience(id string, ans *Answer) {
+	w.cancelSessions(id, ReasonUserCancelled) // also what has outlived its step
 	for _, wf := range w.ofExperience(id, ans) {
 		one := Answer{}
 		w.cancelWhole(wf.Plan.Workflow, nil, &one)

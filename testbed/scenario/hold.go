@@ -67,14 +67,6 @@ func (h *house) control(arg string) error {
 	if len(words) == 3 {
 		e.Control.Target = words[2]
 	}
-	if words[1] == "session" && len(words) == 3 { // named by the step that has opened it
-		number, step, _ := strings.Cut(words[2], ".")
-		id, err := h.named1(number)
-		if err != nil {
-			return err
-		}
-		e.Control.Target = h.sessionOf(id, step)
-	}
 	data, err := wire.Encode(e, wire.CBOR)
 	if err != nil {
 		return err

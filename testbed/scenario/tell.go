@@ -29,11 +29,15 @@ func (h *house) tell(arg string) error {
 	if c.SessionID = h.sessionOf(id, step); c.SessionID == "" {
 		return fmt.Errorf("%s has opened no content session", target)
 	}
-	data, err := wire.Encode(wire.Envelope{V: wire.Version, Type: wire.TypeContent, ID: h.ids.next(), DeviceID: deviceID, SentAt: now, Content: &c}, h.form.encoding())
+	env := wire.Envelope{V: wire.Version, Type: wire.TypeContent, ID: h.ids.next(), DeviceID: deviceID, SentAt: now, Content: &c}
+	if verb == "cancel" { // a user's wish: that session alone
+		env.Type, env.Content, env.Control = wire.TypeControl, nil, &wire.Control{Verb: "cancel", Scope: "session", Target: c.SessionID}
+	}
+	data, err := wire.Encode(env, h.form.encoding())
 	if err != nil {
 		return fmt.Errorf("cannot tell it: %w", err)
 	}
-	return h.broker.Publish("deviceagent/v1/"+deviceID+"/down/"+string(wire.TypeContent), data, false)
+	return h.broker.Publish("deviceagent/v1/"+deviceID+"/down/"+string(env.Type), data, false)
 }
 
 // sessionOf is the content session that a step was last due with.
