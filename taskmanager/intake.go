@@ -143,6 +143,7 @@ func Recall(ev core.Event, look func(h core.Head, key string, about core.Workflo
 		return e, err
 	case core.AnswerReceived:
 		e.Head, err = look(e.Head, "answer:"+string(e.Question), "")
+		return e, err
 	case core.ContentReceived:
 		e.Head, err = look(e.Head, e.Key(), "")
 		return e, err

@@ -39,7 +39,6 @@ type hit struct {
 type topicIndex struct {
 	words   map[string][]string
 	longest int // runes
-	weak    []string
 }
 
 func (x *topicIndex) add(topic string, list []string) {
