@@ -21,6 +21,7 @@ type Observation struct {
 	Virtual time.Duration
 	Packets []Packet
 	Events  map[string]int // that the robot told, by name
+	Traces  []wire.Result  // results whose goal was traced, in the order in which they came
 
 	log []home.Entry // the robot's own
 }
@@ -103,6 +104,11 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	add(h.acks(msgs))
 	add(h.questions(msgs))
 	results, cost := h.results(msgs)
+	for _, m := range msgs {
+		if r := m.env.Result; r != nil && r.Experience != nil && len(r.Experience.Trace) > 0 {
+			o.Traces = append(o.Traces, *r)
+		}
+	}
 	work, err := h.work(results)
 	if err != nil {
 		return nil, err
