@@ -86,6 +86,11 @@ func (s *State) Running(wf *Workflow) (out ExperienceState, ok bool) {
 	for _, c := range wf.Closures() {
 		out.Effects = append(out.Effects, Closing{c.Effect, c.Step, c.State})
 	}
+	for _, ses := range s.SessionsByAge() {
+		if ses.Workflow == wf.Plan.Workflow && !ses.State.Terminal() {
+			out.Sessions.Content = string(ses.ID) // the latest that is open
+		}
+	}
 	return out, true
 }
 
