@@ -44,6 +44,7 @@ const (
 	AskDecision AskKind = "decision" // the cloud decided to ask
 	AskFallback AskKind = "fallback" // nobody decides, and the goal would be lost: ask_or_stop
 	AskConsent  AskKind = "consent"
+	AskLate     AskKind = "late" // a step is late: does the user want to hear first what waits for it?
 )
 
 // AskState says how far a question to the user is.
@@ -132,17 +133,26 @@ func (wf *Workflow) ask(id AskID) *Ask {
 
 // askUser opens a question about a step, which is blocked by now. forMS bounds it; it never outlives the plan.
 func (w *work) askUser(wf *Workflow, i int, end StepState, a Ask, forMS int64) {
-	st := &wf.Steps[i]
-	a.ID, a.Step, a.State = AskID("q"+string(w.newTask())[1:]), st.ID, AskOpen
+	w.openAsk(wf, i, &a, forMS)
+	w.awaitUser(wf, i, end, &a)
+	w.putAsk(wf, &a, wf.Steps[i].Reason)
+}
+
+func (w *work) openAsk(wf *Workflow, i int, a *Ask, forMS int64) {
+	a.ID, a.Step, a.State = AskID("q"+string(w.newTask())[1:]), wf.Steps[i].ID, AskOpen
 	a.Opened, a.Due = w.now.Boot, w.now.Boot+Instant(forMS)
 	if wf.Deadline != 0 {
 		a.Due = min(a.Due, wf.Deadline)
 	}
-	wf.Asks = append(slices.Clone(wf.Asks), a)
-	w.awaitUser(wf, i, end, &a)
-	w.askAloud(&a)
-	w.tellAsk(wf, &a)
-	w.trace(wf, TraceEntry{Stage: StageAct, What: "ask", Step: st.ID, Reason: st.Reason, Basis: string(a.ID)})
+	wf.Asks = append(slices.Clone(wf.Asks), *a)
+	wf.dirty, w.touched, w.ch.Must = true, true, true
+}
+
+// putAsk puts a question to the user: on the robot, and by the planner.
+func (w *work) putAsk(wf *Workflow, a *Ask, why Reason) {
+	w.askAloud(a)
+	w.tellAsk(wf, a)
+	w.trace(wf, TraceEntry{Stage: StageAct, What: "ask", Step: a.Step, Reason: why, Basis: string(a.ID)})
 }
 
 // awaitUser lets a blocked step wait for a question.
@@ -200,6 +210,9 @@ func (w *work) retractAsk(wf *Workflow, id AskID) bool {
 // leaveAsk: a step goes on over an open question, or is taken out. The question is withdrawn, unless another step waits for it too.
 func (w *work) leaveAsk(wf *Workflow, i int) {
 	st := &wf.Steps[i]
+	if a := wf.lateAsk(); a != nil && a.Step == st.ID {
+		w.closeAsk(wf, a.ID, AskWithdrawn, false) // it is late no more
+	}
 	if !st.toUser() {
 		return
 	}
@@ -281,6 +294,10 @@ func (w *work) answerAsk(wf *Workflow, id AskID, option, by, turn string, local 
 	switch asked.Kind {
 	case AskConsent:
 		w.consentSaid(wf, &asked, option == consentYes)
+	case AskLate:
+		if option == consentYes {
+			w.beginEarly(wf, asked.Step)
+		}
 	case AskFallback:
 		w.fallBackTo(wf, i, asked.Options[o].Action, asked.Reason)
 	default:

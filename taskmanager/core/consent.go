@@ -120,9 +120,12 @@ func (w *work) askConsent(wf *Workflow, i int, key string) {
 		return
 	}
 	text := w.words(wf, "consent_"+key, w.words(wf, "consent", "{step}: do you agree?"))
-	options := []AskOption{{ID: consentYes, Text: w.words(wf, "option_yes", consentYes)}, {ID: consentNo, Text: w.words(wf, "option_no", consentNo)}}
-	w.askUser(wf, i, Failed, Ask{Kind: AskConsent, Consent: key, Text: w.fill(wf, i, text), Options: options}, askMS)
+	w.askUser(wf, i, Failed, Ask{Kind: AskConsent, Consent: key, Text: w.fill(wf, i, text), Options: w.yesOrNo(wf)}, askMS)
 	w.setConsent(Consent{Key: key, Scope: wf.Plan.Goal.Experience, State: ConsentAsked, By: "device", Question: wf.Steps[i].Fate.Ask})
+}
+
+func (w *work) yesOrNo(wf *Workflow) []AskOption {
+	return []AskOption{{ID: consentYes, Text: w.words(wf, "option_yes", consentYes)}, {ID: consentNo, Text: w.words(wf, "option_no", consentNo)}}
 }
 
 // consentSaid takes the answer to a question for a consent. The steps that waited are looked at anew: a yes lets them go on, a no ends them.

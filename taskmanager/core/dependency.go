@@ -17,6 +17,9 @@ func released(spec *StepSpec, st *Step) Instant {
 func (w *work) dependencies(wf *Workflow, i int) (met bool, never Reason) {
 	met = true
 	for _, d := range wf.Plan.Steps[i].Deps {
+		if wf.goesAhead(i, d.Step) {
+			continue
+		}
 		ok, no := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On)
 		if no != ReasonNone {
 			return false, no

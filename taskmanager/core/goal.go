@@ -252,6 +252,9 @@ func (wf *Workflow) hopeless(i int) bool {
 		return true
 	}
 	return slices.ContainsFunc(wf.Plan.Steps[i].Deps, func(d Dep) bool {
+		if wf.goesAhead(i, d.Step) {
+			return false
+		}
 		_, never := dependency(&wf.Plan.Steps[d.Step], &wf.Steps[d.Step], d.On)
 		return never != ReasonNone || !wf.Steps[d.Step].State.Terminal() && wf.hopeless(d.Step)
 	})

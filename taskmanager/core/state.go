@@ -127,6 +127,7 @@ type Step struct {
 	Effects    []Effect  `json:"effects,omitempty"`
 	Op         *Facts    `json:"op,omitempty"`      // where inputs from other steps chose another variant than the spec's
 	Late       bool      `json:"late,omitempty"`    // it took longer than expected: told once
+	Early      bool      `json:"early,omitempty"`   // the user does not want it to wait for a late step, nor for what waits for that
 	Checked    bool      `json:"checked,omitempty"` // whether the effects hold already was asked, and is not known to be so
 	Bound      *Bound    `json:"bound,omitempty"`   // the run of other work that it waits for; replaced, never written in place
 	Stop       string    `json:"stop,omitempty"`    // confirmed, unconfirmed: how a cancelled step ended
@@ -391,6 +392,9 @@ func (wf *Workflow) nextWake() Instant {
 	if !wf.State.Terminal() {
 		if wf.Cancel == ReasonNone {
 			early(wf.Deadline)
+		}
+		if a := wf.lateAsk(); a != nil {
+			early(a.Due)
 		}
 		for i := range wf.Steps {
 			if !wf.Steps[i].State.Terminal() {

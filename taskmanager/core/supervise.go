@@ -298,7 +298,8 @@ func (w *work) possible(d Decision, q *gateQuery) (bool, Conjunct) {
 		refused := w.gate(q)
 		return refused == GateOpen, refused
 	case DecideAsk:
-		return q.on == ObsMissed && q.i >= 0 && w.mayAsk(q.wf), GateOpen
+		asks := q.on == ObsMissed || q.on == ObsStepLate && len(q.wf.behind(q.i)) > 0
+		return asks && q.i >= 0 && w.mayAsk(q.wf), GateOpen
 	case DecideResume:
 		return q.on != ObsStepLate || len(q.wf.startable(q.i)) > 0, GateOpen
 	}

@@ -25,6 +25,10 @@ func (w *work) dueIn(wf *Workflow) {
 		w.supervise(&gateQuery{wf: wf, i: -1, on: ObsDeadline, reason: ReasonDeadlineExceeded})
 		w.expire(wf, ReasonDeadlineExceeded)
 	}
+	if a := wf.lateAsk(); a != nil && a.Due <= now {
+		w.trace(wf, TraceEntry{Stage: StageObserve, What: "silent", Step: a.Step, Basis: string(a.ID)})
+		w.closeAsk(wf, a.ID, AskExpired, false) // all goes on as planned
+	}
 	for i := range wf.Steps {
 		st := &wf.Steps[i]
 		if st.State.Terminal() {
