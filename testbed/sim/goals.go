@@ -234,12 +234,17 @@ var mayGoBefore = []core.Reason{core.ReasonAfterCancel, core.ReasonAlreadyTermin
 
 // refused: what is wrong in its experience is refused with its code, and changes nothing.
 func (j *judge) refused(id core.MessageID, a *core.Answer, c core.Change) {
+	first := !j.taken[a.Workflow]
+	if a.Accepted {
+		j.taken[a.Workflow] = true
+	}
 	f, bad := j.flawed[id]
 	if !bad {
 		return
 	}
 	named := a.Reason == f.code || slices.ContainsFunc(a.Faults, func(x core.Fault) bool { return x.Reason == f.code })
 	switch {
+	case a.Accepted && first && f.code == core.ReasonIDReused: // it came before what it contradicts: then that is refused
 	case a.Accepted:
 		j.m.failf("bad experience: %s of %s is accepted, it is %s", id, f.wf, f.code)
 	case named:

@@ -61,10 +61,11 @@ type judge struct {
 	aims       map[core.WorkflowID]*aim
 	effects    map[effectRef]core.EffectState // as they were told
 	flawed     map[core.MessageID]flawed
-	decidedAt  map[core.TaskID]int64 // when its dispatch was decided
-	decisionOn map[stepRef]bool      // an answer has given it up
-	dropped    map[stepRef]bool      // a revision has stopped it
-	ranOn      map[stepRef]bool      // its stop was refused
+	taken      map[core.WorkflowID]bool // a message of it was accepted
+	decidedAt  map[core.TaskID]int64    // when its dispatch was decided
+	decisionOn map[stepRef]bool         // an answer has given it up
+	dropped    map[stepRef]bool         // a revision has stopped it
+	ranOn      map[stepRef]bool         // its stop was refused
 	saysEndAt  map[core.TaskID]int64
 	cutAt      int64    // the last end of the process
 	sent       []string // each dispatch, where two homes are compared
@@ -78,7 +79,7 @@ type stepRef struct {
 func (s stepRef) String() string { return fmt.Sprintf("%s/%s", s.wf, s.step) }
 
 func newJudge(m *home) *judge {
-	return &judge{m: m, aims: map[core.WorkflowID]*aim{}, saysEndAt: map[core.TaskID]int64{}, effects: map[effectRef]core.EffectState{}, flawed: map[core.MessageID]flawed{}, decidedAt: map[core.TaskID]int64{}, decisionOn: map[stepRef]bool{}, dropped: map[stepRef]bool{}, ranOn: map[stepRef]bool{}, schedules: map[core.WorkflowID]*standing{}, begun: map[core.WorkflowID]bool{}, sawBegin: map[core.Occurred]*write{}, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
+	return &judge{m: m, aims: map[core.WorkflowID]*aim{}, saysEndAt: map[core.TaskID]int64{}, effects: map[effectRef]core.EffectState{}, flawed: map[core.MessageID]flawed{}, taken: map[core.WorkflowID]bool{}, decidedAt: map[core.TaskID]int64{}, decisionOn: map[stepRef]bool{}, dropped: map[stepRef]bool{}, ranOn: map[stepRef]bool{}, schedules: map[core.WorkflowID]*standing{}, begun: map[core.WorkflowID]bool{}, sawBegin: map[core.Occurred]*write{}, owner: map[core.TaskID]stepRef{}, tries: map[stepRef][]core.TaskID{}, plans: map[core.WorkflowID]*core.Plan{}, sentAt: map[core.TaskID]int64{},
 		cancelled: map[core.WorkflowID]bool{}, oneGone: map[stepRef]bool{}, told: map[stepRef]core.StepState{}, endedAt: map[stepRef]int64{}, endedIn: map[stepRef]int{}, saysFailed: map[core.TaskID]bool{},
 		saysEnd: map[core.TaskID]bool{}, kept: map[core.TaskID]bool{}, accepted: map[core.WorkflowID]bool{}, cloudDone: map[core.TaskID]bool{}, results: map[core.WorkflowID]*core.Result{}, heardAcks: map[core.WorkflowID]int{},
 		heardEnds: map[core.WorkflowID]int{}, bare: map[stepRef]int64{}, readings: readings{},
