@@ -543,3 +543,28 @@ func TestEndedSessionsAreForgottenAtLast(t *testing.T) {
 		}
 	}
 }
+
+// What a session comes to without having proven its step is seen as such, and may be asked about like any failure.
+func TestTheEndOfASessionIsDecidedByItsOwnRow(t *testing.T) {
+	step := `{"cloud_step_id":"step_1","execution_target":"cloud","skill":"rest_guidance","timeout_ms":3600000}`
+	aim := goal(`{"effect_id":"rest_guidance_delivered","step_id":"step_1","required":true}`, generous, "full")
+	for want, ends := range map[string]func(*teller){
+		"CONTENT_ENDED replan_cloud": func(r *teller) { r.ok(r.result(false)) },
+		"CONTENT_SILENT replan_cloud": func(r *teller) {
+			r.ok(r.content(core.ContentStart, "하나"))
+			r.speaks()
+			r.pass(300_000)
+			r.pass(300_000)
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			r := &teller{rig: newRig(t)}
+			r.aim(step, aim)
+			ends(r)
+			r.wantSupervised(want)
+			if n := len(r.rig.sent(core.MsgEscalation)); n != 1 {
+				t.Errorf("%d questions to the cloud", n)
+			}
+		})
+	}
+}

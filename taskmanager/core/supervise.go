@@ -79,7 +79,6 @@ var (
 	goOnAnyhow  = same(DecideContinue)
 	retryOrAsk  = same(DecideRetry, DecideReplan, DecideCancel)
 	askTheCloud = same(DecideReplan, DecideCancel)
-	askOrGoOn   = [4][]Decision{{DecideContinue}, {DecideReplan, DecideContinue}, {DecideContinue}, {DecideContinue}}
 	userThenEnd = [4][]Decision{{DecideCancel}, {DecideAsk, DecideCancel}, {DecideAsk, DecideCancel}, {DecideCancel}}
 )
 
@@ -103,8 +102,8 @@ var Rulings = []Ruling{
 	ruling(ObsUserChange, "a person or another program changed what a step does", askTheCloud),
 	ruling(ObsUserCancel, "a person wants it no more", same(DecideCancel)),
 	ruling(ObsContext, "a value that the step relies on is not as it has to be", retryOrAsk),
-	ruling(ObsContentEnded, "a content session has ended", askOrGoOn),
-	ruling(ObsContentSilent, "a content session has been silent for long", askOrGoOn),
+	ruling(ObsContentEnded, "a content session has ended before its step was proven", retryOrAsk),
+	ruling(ObsContentSilent, "a content session has been silent for long, and its step is not proven", askTheCloud),
 	ruling(ObsScheduleDue, "a moment came, or had passed when it was seen", askTheCloud),
 	ruling(ObsMissed, "no decision came in time or none was to be had, and the goal can no more be reached", userThenEnd),
 	ruling(ObsDeadline, "the deadline of the goal or of its plan has passed", same(DecideCancel)),
@@ -116,7 +115,7 @@ var observedBy = map[Reason]Observation{
 	ReasonExecutorUnavail: ObsBlocked, ReasonExecutorBusy: ObsBlocked, ReasonResourceBusy: ObsBlocked, ReasonContextMissing: ObsBlocked,
 	ReasonContextStale: ObsBlocked, ReasonTierBlocked: ObsBlocked, ReasonPolicyBlocked: ObsBlocked, ReasonStepLate: ObsStepLate,
 	ReasonAckTimeout: ObsTimeout, ReasonOutcomeUnknown: ObsTimeout, ReasonStepTimeout: ObsTimeout, ReasonAnchorTimeout: ObsTimeout,
-	ReasonConsentRequired: ObsNeedsUser, ReasonContradicts: ObsContradicted, ReasonEvidenceTimeout: ObsExpired,
+	ReasonContentSilent: ObsContentSilent, ReasonConsentRequired: ObsNeedsUser, ReasonContradicts: ObsContradicted, ReasonEvidenceTimeout: ObsExpired,
 	ReasonExternalStop: ObsUserChange, ReasonStoppedByHold: ObsUserChange, ReasonUserCancelled: ObsUserCancel, ReasonPUICancelled: ObsUserCancel,
 	ReasonPrerequisite: ObsContext, ReasonBatteryLow: ObsContext, ReasonContextConflict: ObsContext, ReasonOverdue: ObsScheduleDue,
 	ReasonNoDecision: ObsMissed, ReasonBudgetExhausted: ObsMissed, ReasonDeadlineExceeded: ObsDeadline,
@@ -128,6 +127,14 @@ func ObservedBy(reason Reason) Observation {
 		return on
 	}
 	return ObsFailed
+}
+
+// observedOf is the same for a step: of one that a session tells for, what failed is the session.
+func (w *work) observedOf(st *Step, reason Reason) Observation {
+	if on := ObservedBy(reason); on != ObsFailed || w.session(st.Task) == nil {
+		return on
+	}
+	return ObsContentEnded
 }
 
 // Conjunct is one condition of the gate to the cloud, by the name that says that it was not met.

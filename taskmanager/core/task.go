@@ -238,7 +238,7 @@ func outputOf(st *Step) Values {
 func (w *work) fail(wf *Workflow, i int, to StepState, reason Reason) {
 	st := &wf.Steps[i]
 	w.disagree(wf, i, reason)
-	sup := w.supervise(&gateQuery{wf: wf, i: i, on: ObservedBy(reason), reason: reason, policy: wf.Plan.Steps[i].OnFailure, retry: to == Failed})
+	sup := w.supervise(&gateQuery{wf: wf, i: i, on: w.observedOf(st, reason), reason: reason, policy: wf.Plan.Steps[i].OnFailure, retry: to == Failed})
 	if sup.Decision == DecideRetry {
 		w.retry(wf, i, reason)
 		return

@@ -178,7 +178,7 @@ func (a *accepting) plan() {
 	if len(a.prop.faults) > 0 {
 		return
 	}
-	d.TurnMode, d.TTSResponse = mode(d.Steps), a.say("steps")
+	d.TurnMode, d.TTSResponse = turn.Mode(d.Steps), a.say("steps")
 	if same(a.draft, *d) {
 		return // what the rules have found in the words themselves needs no other anchor
 	}
@@ -399,21 +399,4 @@ func reads(c *wire.Condition, key string) bool {
 		return false
 	}
 	return strings.HasPrefix(c.Ref, key+".") || slices.ContainsFunc(c.All, func(part wire.Condition) bool { return reads(&part, key) })
-}
-
-// mode names the shape of a plan.
-func mode(steps []turn.Step) string {
-	roots := 0
-	for _, s := range steps {
-		if len(s.DependsOn) == 0 {
-			roots++
-		}
-	}
-	switch {
-	case len(steps) < 2:
-		return "singleton"
-	case roots > 1:
-		return "parallel"
-	}
-	return "multi_step"
 }

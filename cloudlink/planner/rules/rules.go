@@ -100,7 +100,7 @@ func (p *Planner) act(lang language, out parsed) turn.Decision {
 	d := owned(turn.ODL)
 	d.FamilyConfidence = "high"
 	d.Steps = stepsOf(p.cat, lang, p.frames, out.intents)
-	d.TurnMode = mode(d.Steps)
+	d.TurnMode = turn.Mode(d.Steps)
 	d.Control = out.control
 	switch {
 	case len(out.intents) > 0:
@@ -114,23 +114,6 @@ func (p *Planner) act(lang language, out parsed) turn.Decision {
 		d.TTSResponse = say(lang, "will_not")
 	}
 	return d
-}
-
-// mode names the shape of a plan.
-func mode(steps []turn.Step) string {
-	roots := 0
-	for _, s := range steps {
-		if len(s.DependsOn) == 0 {
-			roots++
-		}
-	}
-	switch {
-	case len(steps) < 2:
-		return "singleton"
-	case roots > 1:
-		return "parallel"
-	}
-	return "multi_step"
 }
 
 // answer speaks for a sentence without steps.

@@ -116,3 +116,20 @@ type Refusal struct {
 	Span     string `json:"span"`     // its words
 	Category string `json:"category"` // as UnsupportedCategory
 }
+
+// Mode names the shape of a plan: singleton, parallel where two steps wait for none, else multi_step.
+func Mode(steps []Step) string {
+	roots := 0
+	for _, s := range steps {
+		if len(s.DependsOn) == 0 {
+			roots++
+		}
+	}
+	switch {
+	case len(steps) < 2:
+		return "singleton"
+	case roots > 1:
+		return "parallel"
+	}
+	return "multi_step"
+}
