@@ -24,6 +24,7 @@ var contexts = map[string]func(*Home) any{
 	"air.pm25":            func(h *Home) any { return h.pm25() },
 	"air.grade":           func(h *Home) any { return h.grade() },
 	"voice.state":         func(h *Home) any { return h.voiceState() },
+	"quiet_hours":         func(h *Home) any { return h.quiet },
 	"safety.state":        func(h *Home) any { return h.safety },
 }
 

@@ -70,6 +70,7 @@ type Home struct {
 	sound       sound
 	night       mode
 	manner      mode
+	quiet       bool // the hours are quiet, as the person has set them
 	vital       *task
 	speech      *speech
 	asked       string // the question that the screen shows

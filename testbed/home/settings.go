@@ -134,9 +134,10 @@ var switches = map[string]func(h *Home, on bool){
 	"mute":   func(h *Home, on bool) { h.setSound(nil, sound{volume: h.sound.volume, muted: on}) },
 	"night":  func(h *Home, on bool) { h.turnNight(nil, on) },
 	"manner": func(h *Home, on bool) { h.turnManner(nil, on) },
+	"quiet":  func(h *Home, on bool) { h.quiet = on },
 }
 
-// Turn is a person turning screen, mute, night or manner on or off in the robot's own menu. False: there is no such thing.
+// Turn is a person turning screen, mute, night, manner or quiet hours on or off in the robot's own menu. False: there is no such thing.
 func (h *Home) Turn(now time.Duration, what string, on bool) bool {
 	h.to(now)
 	turn, ok := switches[what]

@@ -34,7 +34,7 @@ var commands = map[string]command{
 		return true, err
 	}},
 	"move":  {"move ROOM", 1, func(h *home.Home, now time.Duration, a []string) (bool, error) { return h.MoveByHand(now, a[0]), nil }},
-	"turn":  {"turn screen|mute|night|manner on|off", 2, turn},
+	"turn":  {"turn screen|mute|night|manner|quiet on|off", 2, turn},
 	"lift":  {"lift", 0, func(h *home.Home, now time.Duration, _ []string) (bool, error) { h.Lift(now); return true, nil }},
 	"place": {"place ROOM", 1, func(h *home.Home, now time.Duration, a []string) (bool, error) { return h.Place(now, a[0]), nil }},
 	"say":   {"say WORDS", 1, func(h *home.Home, now time.Duration, a []string) (bool, error) { h.Say(now, a[0]); return true, nil }},

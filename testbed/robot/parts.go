@@ -41,7 +41,7 @@ var (
 	speech = part{id: "speech", methods: []string{"ampStop", "setLlmTts", "stopTts"}, keys: []string{"voice.state"},
 		sources: []string{"speech_service", "voice_service"}}
 	panelMethods = []string{"getConfig", "setConfig", "setDeviceStatus", "setMannerMode", "setNightMode", "setScreen", "setVolume", "showText"}
-	panelKeys    = []string{"display.brightness", "mode.manner", "mode.night", "sound.muted", "sound.volume"}
+	panelKeys    = []string{"display.brightness", "mode.manner", "mode.night", "quiet_hours", "sound.muted", "sound.volume"}
 )
 
 // panel is the part whose program has the buttons, too.
