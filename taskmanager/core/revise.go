@@ -24,7 +24,8 @@ func (st *Step) superseded() bool {
 }
 
 // revise takes a higher revision of the plan of an open workflow, or refuses it whole and changes nothing. wf is a copy that may be
-// written; taken is called once it is taken and the questions that it goes over are closed. A refusal names every fault; one without faults is about the whole revision. Source: docs/contract.md, revisions.
+// written; taken is called once it is taken and the questions that it goes over are closed. A refusal names every fault; one without
+// faults is about the whole revision. Source: docs/contract.md, revisions.
 func (w *work) revise(wf *Workflow, p *Plan, hash string, taken func()) (Reason, []Fault) {
 	switch why := w.closed(wf); {
 	case why != ReasonNone:
