@@ -32,6 +32,7 @@ var channels = []channel{
 		"arrived", "stopped", "failed", "cleans", "cleaned", "sets", "spoken", "shown"}, true},
 	{"what the device answered to messages", []string{"ack"}, true},
 	{"what the device asked, and what it was told", []string{"asks", "told", "asked"}, true},
+	{"what the device said of content", []string{"content"}, true},
 	{"how work ended", []string{"workflow", "goal", "step", "effect"}, true},
 	{"what the planner knows", []string{"cloud"}, true},
 	{"publishes of the device, as an outside subscriber counted them", []string{"up"}, false},

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,10 +16,6 @@ func (h *house) tell(arg string) error {
 	target, rest, _ := strings.Cut(arg, " ")
 	verb, body, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	number, step, _ := strings.Cut(target, ".")
-	id, err := h.named1(number)
-	if err != nil {
-		return err
-	}
 	c := wire.Content{Verb: verb}
 	now := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	if body = strings.ReplaceAll(body, "@now", now); body != "" {
@@ -26,8 +23,14 @@ func (h *house) tell(arg string) error {
 			return fmt.Errorf("cannot read what is told: %w", err)
 		}
 	}
-	if c.SessionID = h.sessionOf(id, step); c.SessionID == "" {
-		return fmt.Errorf("%s has opened no content session", target)
+	if c.SessionID = target; target != noSession {
+		id, err := h.named1(number)
+		if err != nil {
+			return err
+		}
+		if c.SessionID = h.sessionOf(id, step); c.SessionID == "" {
+			return fmt.Errorf("%s has opened no content session", target)
+		}
 	}
 	env := wire.Envelope{V: wire.Version, Type: wire.TypeContent, ID: h.ids.next(), DeviceID: deviceID, SentAt: now, Content: &c}
 	if verb == "cancel" { // a user's wish: that session alone
@@ -38,6 +41,33 @@ func (h *house) tell(arg string) error {
 		return fmt.Errorf("cannot tell it: %w", err)
 	}
 	return h.broker.Publish("deviceagent/v1/"+deviceID+"/down/"+string(env.Type), data, false)
+}
+
+// noSession is one that no device has.
+const noSession = "nobody"
+
+// contents are the answers of the device to what its sessions were told, and what became of them, as the outside subscriber saw them.
+func (h *house) contents(msgs []message) (out []Fact) {
+	seen, names := map[string]bool{}, map[string]string{}
+	for _, m := range msgs {
+		if d := m.env.StepDue; d != nil && d.SessionID != "" {
+			names[d.SessionID] = h.numberOf(m.env.Corr.WorkflowID) + "." + d.CloudStepID
+		}
+		c := m.env.Content
+		if c == nil || !m.up || seen[m.env.ID] {
+			continue
+		}
+		seen[m.env.ID] = true
+		text := c.Event + " " + c.Text
+		if c.Event == "" {
+			text = c.Verb + " refused " + c.ReasonCode
+			if c.Accepted != nil && *c.Accepted {
+				text = c.Verb + " accepted"
+			}
+		}
+		out = append(out, Fact{"content", plain(strings.TrimSpace(cmp.Or(names[c.SessionID], c.SessionID) + " " + text))})
+	}
+	return out
 }
 
 // sessionOf is the content session that a step was last due with.

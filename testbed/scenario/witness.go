@@ -103,6 +103,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	add(robotFacts(log, h.start.Sub(h.born), h.done, side))
 	add(h.acks(msgs))
 	add(h.questions(msgs))
+	add(h.contents(msgs))
 	results, cost := h.results(msgs)
 	for _, m := range msgs {
 		if r := m.env.Result; r != nil && r.Experience != nil && len(r.Experience.Trace) > 0 {
