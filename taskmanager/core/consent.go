@@ -119,6 +119,7 @@ func (w *work) askConsent(wf *Workflow, i int, key string) {
 		w.awaitUser(wf, i, Failed, &wf.Asks[k]) // two steps, one question
 		return
 	}
+	w.supervise(&gateQuery{wf: wf, i: i, on: ObsNeedsUser, reason: ReasonConsentRequired, open: true})
 	text := w.words(wf, "consent_"+key, w.words(wf, "consent", "{step}: do you agree?"))
 	w.askUser(wf, i, Failed, Ask{Kind: AskConsent, Consent: key, Text: w.fill(wf, i, text), Options: w.yesOrNo(wf)}, askMS)
 	w.setConsent(Consent{Key: key, Scope: wf.Plan.Goal.Experience, State: ConsentAsked, By: "device", Question: wf.Steps[i].Fate.Ask})

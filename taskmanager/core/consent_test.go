@@ -284,3 +284,15 @@ func TestConsentsAreBounded(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 }
+
+// That a person is asked to agree is a decision of the table, told once.
+func TestAConsentIsAskedForByTheTable(t *testing.T) {
+	r := whileCleaning(t, asking(asks(goal(ownHush, generous, "restricted"))))
+	if got := r.supervised(); got != "NEEDS_USER_INPUT ask_user" {
+		t.Errorf("decided %q", got)
+	}
+	r.pass(1000)
+	if n := len(r.questions()); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}

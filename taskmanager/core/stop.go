@@ -239,8 +239,8 @@ func (w *work) cancelWorkflow(id WorkflowID, reason Reason) {
 	if wf == nil || wf.State.Terminal() {
 		return
 	}
+	w.supervise(&gateQuery{wf: wf, i: -1, on: ObsUserCancel, reason: reason})
 	wf.Cancel, wf.dirty, w.touched = reason, true, true
-	w.trace(wf, TraceEntry{Stage: StageObserve, What: string(ObsUserCancel), Reason: reason})
 	for i := range wf.Steps {
 		w.cancelStep(wf, i, reason)
 	}

@@ -164,6 +164,7 @@ type gateQuery struct {
 	goal   GoalStatus // of before, where the observation is the change of it; "": as it is now
 	retry  bool       // a declared retry comes into question
 	read   bool       // stale values were read anew for as long as that may take
+	open   bool       // a person was not asked for the consent yet
 }
 
 // conjunct is one condition of the gate.
@@ -305,6 +306,9 @@ func (w *work) possible(d Decision, q *gateQuery) (bool, Conjunct) {
 		refused := w.gate(q)
 		return refused == GateOpen, refused
 	case DecideAsk:
+		if q.on == ObsNeedsUser { // it spends no question, and is asked once
+			return q.open, GateOpen
+		}
 		asks := q.on == ObsMissed || q.on == ObsStepLate && len(q.wf.behind(q.i)) > 0
 		return asks && q.i >= 0 && w.mayAsk(q.wf), GateOpen
 	case DecideResume:

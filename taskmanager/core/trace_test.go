@@ -195,6 +195,7 @@ func TestTheTraceOfAPerson(t *testing.T) {
 		"OBSERVE USER_CHANGE",
 		"ACT revise r0>r1 +[] -[clean] ~[] x[]",
 		"OBSERVE USER_CANCEL user_cancelled",
+		"DECIDE cancel user_cancelled 3/1/1/0>3/1/1/0",
 		"ACT stop go user_cancelled",
 		"OBSERVE EFFECT_EXPIRED go target_location_reached",
 		"GOAL cancelled user_cancelled",
