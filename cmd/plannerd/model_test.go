@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/testbed/modelserver"
@@ -72,8 +74,8 @@ func TestWithoutAModelNothingChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := plain.Planner.(*rules.Planner); !ok {
-		t.Fatalf("the planner is %T", plain.Planner)
+	if main := plain.Planner.(*pipeline.Planner).Main; reflect.TypeOf(main) != reflect.TypeFor[*rules.Planner]() {
+		t.Fatalf("the main planner is %T", main)
 	}
 	fake := modelserver.New()
 	server := httptest.NewServer(fake)

@@ -12,6 +12,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	defaults "deviceagent/packaging/catalog"
 	"deviceagent/taskmanager/core/catalog"
@@ -47,8 +48,11 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}
-	err = s.model.attach(&opt, cat, words, log)
-	return opt, err
+	if err := s.model.attach(&opt, cat, words, log); err != nil {
+		return planner.Options{}, err
+	}
+	opt.Planner = pipeline.New(opt.Planner, cat, words)
+	return opt, nil
 }
 
 // checker checks plans as the device will, with the rooms that it reported.

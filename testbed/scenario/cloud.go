@@ -19,6 +19,7 @@ import (
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/compile"
+	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	planstore "deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
@@ -42,7 +43,7 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 	}
 	front := newDoor()
 	server, err := planner.New(planner.Options{
-		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
+		Planner: pipeline.New(rules.New(cat, words), cat, words), Compile: compiler(cat), Check: checker(cat),
 		Dial: dial, Store: st, HTTP: front, NewID: newID, Decide: decide, Log: log,
 		AllowJSON: form.JSON, Encoding: form.encoding(), Signing: key,
 	})

@@ -3,6 +3,8 @@
 package turn
 
 import (
+	"time"
+
 	"deviceagent/bridge/wire"
 )
 
@@ -38,6 +40,8 @@ type Input struct {
 	Text     string      // as recognized
 	Locale   string      // ko-KR (default), en-US
 	Rooms    []wire.Room // as the device reported them; nil: the catalog's
+	Now      time.Time   // when it was said, in the zone of the home; zero: nobody knows, and no time of day can be planned
+	Around   Around
 }
 
 // Step is one step of the plan in the planner's words. Compile turns it into a wire.Request by the catalog only.
@@ -58,6 +62,11 @@ type Step struct {
 	When             *wire.Condition   `json:"when,omitempty"`
 	RequiredEffects  []string          `json:"required_effects,omitempty"`
 	Span             string            `json:"span,omitempty"` // the words that ask for this step
+	// Skill is what a cloud step does, of skills.json; only where ExecutionTarget is cloud. Its Params are what the skill needs to know, such as topic.
+	Skill string `json:"skill,omitempty"`
+	// AnchorEvent is what other work, that is under way, is waited for with (cleaning.completed); with TemporalRelation after_existing_event.
+	AnchorEvent string `json:"anchor_event,omitempty"`
+	TimeoutMS   int64  `json:"timeout_ms,omitempty"` // 0: the catalog's
 }
 
 // Decision is what the main planner says. Names follow docs/planner.md.
@@ -85,8 +94,18 @@ type Decision struct {
 	// Refused are the clauses that ask for what the robot does not do, beside steps for the rest.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
-	Control    *wire.Control `json:"control,omitempty"`
-	ModelCalls int64         `json:"model_calls"`
+	Control *wire.Control `json:"control,omitempty"`
+	// Schedule is a wish about what happens at set times. It is carried out by the endpoint, and is done when the device has it.
+	Schedule *ScheduleWish `json:"schedule,omitempty"`
+	// Slots is what the next turn may fill: the schedule that is being talked about. Nil: nothing is left open.
+	Slots *Slots `json:"slots,omitempty"`
+	// Revises says that the steps are the whole plan of a workflow that is under way, anew.
+	Revises *Revises `json:"revises,omitempty"`
+	// Experience is the goal that the words ask for beside the steps. It moves nothing, and the steps are the same without it.
+	Experience *ExperienceRequest `json:"experience_request,omitempty"`
+	// Evidence is what the decision rests on, in the order of the words.
+	Evidence   []Evidence `json:"evidence,omitempty"`
+	ModelCalls int64      `json:"model_calls"`
 	// Model says what a language model had to do with it. Nil: none is attached, or none was needed.
 	Model *ModelTrace `json:"model,omitempty"`
 }

@@ -1,0 +1,81 @@
+package turn
+
+import "deviceagent/bridge/wire"
+
+// Around is what the planner knows beside the words: what was said before, what is under way, and what was being talked about. All of it
+// is data; what is missing is not known, and is not taken for "nothing".
+type Around struct {
+	Voice     Voice      `json:"voice_context"`
+	History   []Said     `json:"history_context,omitempty"` // oldest first
+	Workflows []Workflow `json:"workflows,omitempty"`       // open ones, latest first
+	Sessions  []Session  `json:"sessions,omitempty"`        // content that is being told
+	Schedules []Kept     `json:"schedules,omitempty"`       // that the device keeps
+	Slots     *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
+	Device    *Device    `json:"device_context,omitempty"`
+}
+
+// Voice is what a voice front end knows of the words.
+type Voice struct {
+	Confidence *float64 `json:"confidence,omitempty"` // of the recognition, 0 to 1; nil: not told
+	Partial    bool     `json:"partial,omitempty"`    // the words may go on
+	Addressed  *bool    `json:"addressed,omitempty"`  // whether the robot was spoken to; nil: not told
+}
+
+// Said is one thing that was said earlier in the conversation.
+type Said struct {
+	By     string `json:"by"` // user, robot
+	Text   string `json:"text"`
+	Family Family `json:"family,omitempty"` // of the turn, where it is known
+}
+
+// Workflow is a plan that the device is carrying out, as it has reported it.
+type Workflow struct {
+	WorkflowID string    `json:"workflow_id"`
+	PlanID     string    `json:"plan_id"`
+	Revision   int64     `json:"revision"`
+	Status     string    `json:"status"` // of the submission: queued, sent, accepted
+	Utterance  string    `json:"utterance,omitempty"`
+	GoalID     string    `json:"goal_id,omitempty"`
+	Plan       wire.Plan `json:"-"`               // as it was sent last
+	Steps      []StepNow `json:"steps,omitempty"` // what is known of its steps; a step that is not here is not known
+}
+
+// StepNow is what is known of a step that is under way.
+type StepNow struct {
+	ID       string `json:"id"`
+	Method   string `json:"method,omitempty"`
+	State    string `json:"state"` // as the device names it
+	Evidence string `json:"evidence,omitempty"`
+	AgeMS    int64  `json:"age_ms"` // of this knowledge
+}
+
+// Session is content that is being told.
+type Session struct {
+	SessionID  string `json:"session_id"`
+	WorkflowID string `json:"workflow_id"`
+	StepID     string `json:"step_id"`
+	Skill      string `json:"skill"`
+	Kind       string `json:"kind,omitempty"` // quiz, story, news
+	State      string `json:"state,omitempty"`
+}
+
+// Device is what is known of the state of the robot.
+type Device struct {
+	Etag string         `json:"etag,omitempty"`
+	Keys map[string]Key `json:"keys,omitempty"` // by context key of the catalog, such as battery.level
+}
+
+// Key is one value. Missing says that somebody looked and there was none.
+type Key struct {
+	V       any   `json:"value,omitempty"`
+	AgeMS   int64 `json:"age_ms"`
+	Missing bool  `json:"missing,omitempty"`
+}
+
+// Evidence is one thing that speaks for a decision.
+type Evidence struct {
+	Kind   string  `json:"kind"`             // operation, room, unsupported, schedule, time, topic, ending, rule
+	ID     string  `json:"id"`               // of the registry, or the name of the rule
+	Span   string  `json:"span,omitempty"`   // the words, letter by letter
+	Margin float64 `json:"margin,omitempty"` // how far ahead of the next reading, 0 to 1; 0: not measured
+}

@@ -1,0 +1,64 @@
+package turn
+
+import "deviceagent/bridge/wire"
+
+// ScheduleWish is what somebody wants of the schedules of a device.
+type ScheduleWish struct {
+	Verb     string         `json:"verb"`               // create, change, cancel, list
+	Targets  []string       `json:"targets,omitempty"`  // workflow ids of the schedules that are meant, of change and cancel
+	Schedule *wire.Schedule `json:"schedule,omitempty"` // of create and change. The steps of the decision are what is done then
+}
+
+// Slots is a schedule that is not whole yet: what has been said of it over the turns. The names are those of docs/planner.md, schedules.
+type Slots struct {
+	Function  string   `json:"schedule_function"`     // what is to be done: an operation of the catalog, or reminder
+	Operation string   `json:"operation"`             // create, change, cancel, list
+	Days      []string `json:"repeat_days,omitempty"` // mon … sun
+	On        string   `json:"on,omitempty"`          // one date: 2026-12-24
+	Start     string   `json:"start_time,omitempty"`  // 18:00
+	End       string   `json:"end_time,omitempty"`
+	Location  string   `json:"location,omitempty"` // room id
+	Text      string   `json:"text,omitempty"`     // of a reminder: what to say
+	Targets   []string `json:"targets,omitempty"`  // as in ScheduleWish
+	Missing   []string `json:"missing_slots,omitempty"`
+	TurnID    string   `json:"turn_id,omitempty"` // that began it
+	AskedAtMS int64    `json:"asked_at_ms,omitempty"`
+}
+
+// Revises names the workflow whose plan the steps replace. What is done stays done.
+type Revises struct {
+	WorkflowID  string   `json:"workflow_id"`
+	PlanID      string   `json:"plan_id"`
+	Revision    int64    `json:"revision"` // the new one
+	CancelSteps []string `json:"cancel_steps,omitempty"`
+	How         string   `json:"how"` // smallest_change, rebuilt
+}
+
+// Admission says whether words are more than a single order.
+type Admission string
+
+// The states of an admission. Only activated ones go to the device.
+const (
+	NotAdmitted Admission = "not_admitted"
+	Candidate   Admission = "candidate"
+	Activated   Admission = "activated"
+	Blocked     Admission = "blocked"
+)
+
+// ExperienceRequest is the sidecar of a decision: what is meant by the words as a whole. It never changes owner, route or steps.
+type ExperienceRequest struct {
+	Admission       Admission        `json:"admission"`
+	ReasonCode      string           `json:"reason_code"`
+	Axes            []string         `json:"axes,omitempty"`   // semantic axes that hold, each with a span in Evidence
+	DispatchAllowed bool             `json:"dispatch_allowed"` // always false: a goal moves nothing
+	Goal            *wire.Experience `json:"goal,omitempty"`   // of candidate and activated; experience_id is given when the plan is made
+}
+
+// Kept is a schedule that a device keeps.
+type Kept struct {
+	WorkflowID string        `json:"workflow_id"`
+	State      string        `json:"state"` // of the submission: queued, sent, accepted
+	Utterance  string        `json:"utterance,omitempty"`
+	Function   string        `json:"schedule_function"`
+	Schedule   wire.Schedule `json:"schedule"`
+}
