@@ -209,11 +209,19 @@ func planningFailed(turnID, code string, err error) error {
 	return p
 }
 
-// sendable says whether a decision moves a device: it has a device step, and nothing about it is still to be asked.
+// sendable says whether a decision moves a device: something of it can be done by the device alone, and nothing about it is still to be asked.
 func sendable(d turn.Decision) bool {
-	onDevice := slices.ContainsFunc(d.Steps, func(st turn.Step) bool { return st.ExecutionTarget != "cloud" })
-	return onDevice && !d.AskFollowUp && len(d.MissingSlots) == 0
+	return len(d.Steps) > 0 && slices.ContainsFunc(d.Steps, needsDevice) && !d.AskFollowUp && len(d.MissingSlots) == 0
 }
+
+// needsDevice says whether a step cannot be carried out in the answer to a turn: it moves or reads the robot, waits for a time or for other
+// work, or tells something that goes on when the turn is over.
+func needsDevice(st turn.Step) bool {
+	return st.ExecutionTarget != "cloud" || st.Skill == contentSession || st.TemporalRelation != "" || st.DelayMS != 0
+}
+
+// contentSession is the skill that tells a quiz or a story. Source: skills.json.
+const contentSession = "content_session"
 
 func (s *Server) roomsOf(ctx context.Context, device string) (rooms []wire.Room, err error) {
 	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {

@@ -9,6 +9,7 @@ package compile
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/turn"
@@ -35,13 +36,13 @@ const (
 )
 
 // Plan compiles a decision. in.Rooms, where the device reported some, are the rooms that names are resolved against.
-// Errors: no steps; a step with an unknown method, argument or room; a dependency that does not exist or runs in a circle; a delay
-// outside 0 to 30 days.
+// Errors: no steps; a step with an unknown method, argument, room or skill, or with both a method and a skill; a dependency that does
+// not exist or runs in a circle; a delay outside 0 to 30 days; an anchor event that no operation gives.
 func Plan(cat *catalog.Catalog, in turn.Input, d turn.Decision, ids IDs) (wire.Plan, error) {
 	if len(d.Steps) == 0 {
 		return wire.Plan{}, fmt.Errorf("cannot compile plan %s: the decision has no steps", ids.PlanID)
 	}
-	c := compiler{cat: roomed(cat, in.Rooms), steps: d.Steps, args: map[string]map[string]any{}, index: map[string]int{}}
+	c := compiler{cat: roomed(cat, in.Rooms), said: in.Now, steps: d.Steps, args: map[string]map[string]any{}, index: map[string]int{}}
 	for i, s := range d.Steps {
 		if _, twice := c.index[s.ID]; twice || s.ID == "" {
 			return wire.Plan{}, fmt.Errorf("cannot compile step %q: its id is empty or used twice", s.ID)
@@ -79,6 +80,7 @@ func roomed(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
 
 type compiler struct {
 	cat   *catalog.Catalog
+	said  time.Time // zero: nobody knows
 	steps []turn.Step
 	index map[string]int
 	args  map[string]map[string]any // resolved arguments by step
@@ -87,19 +89,25 @@ type compiler struct {
 // request compiles one step.
 func (c *compiler) request(s *turn.Step, ids IDs) (wire.Request, error) {
 	r := wire.Request{ContractVersion: wire.Version, CloudWorkflowID: ids.WorkflowID, CloudStepID: s.ID, ExecutionTarget: s.ExecutionTarget,
-		TaskMethod: s.TaskMethod, ExecutionMode: "queued_wait", DependsOn: s.DependsOn, WaitPolicy: s.WaitPolicy, TemporalRelation: s.TemporalRelation,
-		TemporalAnchorID: s.TemporalAnchorID, DelayMS: s.DelayMS, InputFrom: s.InputFrom, OutputKey: s.OutputKey, When: s.When}
+		TaskMethod: s.TaskMethod, Skill: s.Skill, ExecutionMode: "queued_wait", DependsOn: s.DependsOn, WaitPolicy: s.WaitPolicy, TemporalRelation: s.TemporalRelation,
+		TemporalAnchorID: s.TemporalAnchorID, DelayMS: s.DelayMS, InputFrom: s.InputFrom, OutputKey: s.OutputKey, When: s.When, TimeoutMS: s.TimeoutMS}
 	if r.ExecutionTarget == "" {
-		r.ExecutionTarget = "device"
-	}
-	if r.ExecutionTarget != "device" {
-		return r, fmt.Errorf("execution target %q is not compiled here", r.ExecutionTarget)
+		r.ExecutionTarget = onDevice
 	}
 	if s.DelayMS < 0 || s.DelayMS > maxDelayMS {
 		return r, fmt.Errorf("a delay of %d ms is outside 0 to %d", s.DelayMS, int64(maxDelayMS))
 	}
 	if err := c.references(s); err != nil {
 		return r, err
+	}
+	if err := c.anchor(s, &r); err != nil {
+		return r, err
+	}
+	if r.ExecutionTarget == onCloud {
+		return r, c.cloud(s, &r)
+	}
+	if r.ExecutionTarget != onDevice || s.Skill != "" {
+		return r, fmt.Errorf("execution target %q with skill %q: want device with a method, or cloud with a skill", r.ExecutionTarget, s.Skill)
 	}
 	r.RequiredEffects = c.effects(s)
 	r.Params = c.params(s, r.RequiredEffects)
@@ -127,10 +135,7 @@ func (c *compiler) references(s *turn.Step) error {
 // effects are those that the decision names; and where a later step waits for the end of an operation that by default proves only
 // its start, the effect of its end.
 func (c *compiler) effects(s *turn.Step) []wire.RequiredEffect {
-	var out []wire.RequiredEffect
-	for _, e := range s.RequiredEffects {
-		out = append(out, wire.RequiredEffect{EffectID: e})
-	}
+	out := named(s)
 	op := c.cat.Operations[catalog.Method(s.TaskMethod)]
 	if len(out) > 0 || !c.awaited(s) {
 		return out
@@ -195,7 +200,10 @@ func (c *compiler) longest() (int64, error) {
 		}
 		op := c.cat.Operations[catalog.Method(s.TaskMethod)]
 		own := max(op.Timeout.For(c.args[id]), op.ExpectedMS.For(c.args[id]))
-		reach[id] = before + s.DelayMS + own
+		if s.ExecutionTarget == onCloud {
+			own = cloudTimeout(s)
+		}
+		reach[id] = before + c.awaits(s.AnchorEvent) + s.DelayMS + own
 		return reach[id], nil
 	}
 	var longest int64
