@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -50,9 +51,9 @@ func (a *accepting) fault(format string, args ...any) {
 // owner fills in who serves the turn. Flow, agent, skill and routes have to be those of one registered flow.
 func (a *accepting) owner() {
 	o := a.out
-	f, ok := a.reg.flow(turn.Family(o.OwnerSelection))
+	f, ok := a.reg.agents.Flow(o.SelectedFlowID)
 	switch {
-	case !ok || f.ID() != o.SelectedFlowID || f.Agent != o.SelectedAgent || f.Skill != o.SelectedSkill:
+	case !ok || string(f.Family) != o.OwnerSelection || f.Agent != o.SelectedAgent || f.Skill != o.SelectedSkill:
 		a.fault("selected_flow_id, selected_agent, selected_skill: are not those of owner_selection")
 	case len(o.SelectedRoutes) == 0 || o.SelectedRoutes[0] != o.OwnerSelection:
 		a.fault("selected_routes: the owner does not come first")
@@ -78,7 +79,7 @@ func (a *accepting) owner() {
 }
 
 // owned is a decision of a flow.
-func owned(f Flow) turn.Decision {
+func owned(f registry.Flow) turn.Decision {
 	return turn.Decision{SelectedRoutes: []turn.Family{f.Family}, OwnerSelection: f.Family, SelectedFlowID: f.ID(), SelectedAgent: f.Agent, SelectedSkill: f.Skill}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -289,7 +290,7 @@ func TestABrokenSecondPassChangesNothing(t *testing.T) {
 	p := r.planner()
 	for _, name := range []string{"prose", "missing_field", "wrong_types", "invented_family", "cut_off", "nulls"} {
 		r.behave(name)
-		first := owned(Flow{turn.FRG, "FRG", "freshness_answer_composition"})
+		first := owned(registry.Flow{Family: turn.FRG, Agent: "FRG", Skill: "freshness_answer_composition"})
 		first.RunnerUpFamily, first.NeedsSecondPass, first.TTSResponse = turn.DEF, true, "x"
 		trace := &turn.ModelTrace{}
 		d := p.secondPass(t.Context(), turn.Input{Text: "드래곤 길들이기"}, r.draft("안녕"), first, trace)

@@ -104,7 +104,7 @@ func (a *accepting) missed(e evidence, d turn.Decision) bool {
 }
 
 // wordsOf are the registered words of what a piece of evidence names; none where nobody registered it.
-func (r *registry) wordsOf(e evidence) []string {
+func (r *known) wordsOf(e evidence) []string {
 	switch e.Kind {
 	case byOperation:
 		if r.public(e.ID) {

@@ -1,5 +1,7 @@
 package model
 
+import "deviceagent/cloudlink/planner/registry"
+
 // output is what the main planner of a model says. Its names are those of docs/planner.md; a test holds it against its schema.
 type output struct {
 	TurnMode         string     `json:"turn_mode"`
@@ -76,7 +78,7 @@ const (
 )
 
 // outputSchema is the shape of output, with every list of words out of the registry.
-func (r *registry) outputSchema() Schema {
+func (r *known) outputSchema() Schema {
 	orNone := func(words []string) Schema { return oneOf(append([]string{none}, words...)...) }
 	params := oneOf(r.params()...)
 	taskShape := object(
@@ -104,9 +106,9 @@ func (r *registry) outputSchema() Schema {
 	return object(
 		field("turn_mode", "", oneOf("singleton", "multi_turn", "multi_step", "parallel")),
 		field("selected_routes", "the families that take part, the owner first", list(oneOf(r.families()...))),
-		field("selected_flow_id", "the owner's flow", oneOf(r.lists(Flow.ID)...)),
-		field("selected_agent", "the owner's agent", oneOf(r.lists(func(f Flow) string { return f.Agent })...)),
-		field("selected_skill", "the owner's skill", oneOf(r.lists(func(f Flow) string { return f.Skill })...)),
+		field("selected_flow_id", "the owner's flow", oneOf(r.lists(registry.Flow.ID)...)),
+		field("selected_agent", "the owner's agent", oneOf(r.lists(func(f registry.Flow) string { return f.Agent })...)),
+		field("selected_skill", "the owner's skill", oneOf(r.lists(func(f registry.Flow) string { return f.Skill })...)),
 		field("owner_selection", "the family that owns the turn", oneOf(r.families()...)),
 		field("contrary_evidence", "only where draft is wrong: what it has missed", list(object(
 			field("kind", "", oneOf(byOperation, byUnsupported, bySchedule, byProduct)),

@@ -14,6 +14,7 @@ import (
 	"deviceagent/bridge"
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/cloudlink/planner/compile"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -29,7 +30,7 @@ type Options struct {
 	Rules   Rules
 	Catalog *catalog.Catalog
 	Words   catalogfile.Planner
-	Flows   []Flow // nil: Flows
+	Agents  *registry.Registry // nil: the shipped ones
 
 	// More gives what else a model may see of a turn: history, retrieved pages, running work; in order of importance, the last are
 	// left out first. It is data of strangers, and goes into the prompt as such. Nil: nothing.
@@ -44,7 +45,7 @@ type Options struct {
 // Planner asks a model where that can help, and is a Rules otherwise. It may be used by several goroutines at once.
 type Planner struct {
 	opt    Options
-	reg    *registry
+	reg    *known
 	schema Schema
 	system string
 	client *client
@@ -60,16 +61,17 @@ func New(opt Options) (*Planner, error) {
 	if err := errors.Join(append(errs, opt.Validate())...); err != nil {
 		return nil, fmt.Errorf("cannot attach model: %w", err)
 	}
-	if opt.Flows == nil {
-		opt.Flows = Flows
+	if opt.Agents == nil {
+		opt.Agents = registry.Default()
 	}
+	agents := opt.Agents.For(opt.Catalog)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
 	if opt.Check == nil {
 		opt.Check = checker(opt.Catalog)
 	}
-	p := &Planner{opt: opt, reg: &registry{opt.Catalog, opt.Words, opt.Flows}, client: newClient(opt.Config), rest: &rest{now: opt.Now}}
+	p := &Planner{opt: opt, reg: &known{opt.Catalog, opt.Words, agents, agents.Flows()}, client: newClient(opt.Config), rest: &rest{now: opt.Now}}
 	p.schema = p.reg.outputSchema()
 	p.system = p.reg.system(p.schema)
 	if need := tokens(p.system) + tokens(string(p.schema.JSONSchema())); need+leastRoom > opt.PromptTokens {

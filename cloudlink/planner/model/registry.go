@@ -10,49 +10,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
 
-// Flow is one registered way to serve a turn.
-type Flow struct {
-	Family turn.Family
-	Agent  string
-	Skill  string
+// known is what a model may name: nothing else exists.
+type known struct {
+	cat    *catalog.Catalog
+	words  catalogfile.Planner
+	agents *registry.Registry
+	flows  []registry.Flow
 }
 
-// ID is {route_family}.{agent_id}.{skill_id}.
-func (f Flow) ID() string { return string(f.Family) + "." + f.Agent + "." + f.Skill }
-
-// Flows are the registered ones. A test holds them against what the rules planner says.
-var Flows = []Flow{
-	{turn.ODL, "ODL", "device_execution_bridge"},
-	{turn.SCH, "SCH", "schedule_reminder_create"},
-	{turn.FRG, "FRG", "freshness_answer_composition"},
-	{turn.DEF, "DEF", "default_conversation"},
-	{turn.DQR, "DQR", "device_qna_answer"},
-	{turn.UNS, "UNS", "unsupported_request_refusal"},
-	{turn.STTNull, "STT_NULL", "stt_null_repair"},
-	{turn.STM, "STM", "content_session"},
-}
-
-// registry is what a model may name: nothing else exists.
-type registry struct {
-	cat   *catalog.Catalog
-	words catalogfile.Planner
-	flows []Flow
-}
-
-func (r *registry) flow(f turn.Family) (Flow, bool) {
-	i := slices.IndexFunc(r.flows, func(have Flow) bool { return have.Family == f })
-	if i < 0 {
-		return Flow{}, false
-	}
-	return r.flows[i], true
-}
+// flow is the one by which a family is served where nothing more is known.
+func (r *known) flow(f turn.Family) (registry.Flow, bool) { return r.agents.Owner(f) }
 
 // lists gives one column of the flows, each word once.
-func (r *registry) lists(column func(Flow) string) (out []string) {
+func (r *known) lists(column func(registry.Flow) string) (out []string) {
 	for _, f := range r.flows {
 		if w := column(f); !slices.Contains(out, w) {
 			out = append(out, w)
@@ -61,12 +36,12 @@ func (r *registry) lists(column func(Flow) string) (out []string) {
 	return out
 }
 
-func (r *registry) families() []string {
-	return r.lists(func(f Flow) string { return string(f.Family) })
+func (r *known) families() []string {
+	return r.lists(func(f registry.Flow) string { return string(f.Family) })
 }
 
 // methods are the operations that may be planned for people: internal ones and those of a lab do not exist for a model.
-func (r *registry) methods() (out []string) {
+func (r *known) methods() (out []string) {
 	for _, m := range slices.Sorted(maps.Keys(r.cat.Operations)) {
 		if r.public(string(m)) {
 			out = append(out, string(m))
@@ -75,13 +50,13 @@ func (r *registry) methods() (out []string) {
 	return out
 }
 
-func (r *registry) public(method string) bool {
+func (r *known) public(method string) bool {
 	op, ok := r.cat.Operations[catalog.Method(method)]
 	return ok && (op.Visibility == "" || op.Visibility == "public")
 }
 
 // params are the names of all parameters of the public operations.
-func (r *registry) params() (out []string) {
+func (r *known) params() (out []string) {
 	for _, m := range r.methods() {
 		for name := range r.cat.Operations[catalog.Method(m)].Params {
 			if !slices.Contains(out, name) {
@@ -94,7 +69,7 @@ func (r *registry) params() (out []string) {
 }
 
 // effects are those that the public operations can bring about.
-func (r *registry) effects() (out []string) {
+func (r *known) effects() (out []string) {
 	for _, m := range r.methods() {
 		for _, e := range r.cat.Operations[catalog.Method(m)].AllEffects() {
 			if !slices.Contains(out, string(e)) {
@@ -106,7 +81,7 @@ func (r *registry) effects() (out []string) {
 	return out
 }
 
-func (r *registry) categories() []string { return slices.Sorted(maps.Keys(r.words.Unsupported)) }
+func (r *known) categories() []string { return slices.Sorted(maps.Keys(r.words.Unsupported)) }
 
 // folded is how words are compared: NFC, lower case, single spaces.
 func folded(s string) string {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/packaging/catalog"
@@ -140,8 +141,8 @@ func (r *rig) answer(said string, change map[string]any) {
 		m[k] = v
 	}
 	family := m["owner_selection"].(string)
-	for _, f := range Flows {
-		if string(f.Family) == family {
+	for _, f := range registry.Default().Flows() {
+		if owner, _ := registry.Default().Owner(f.Family); string(f.Family) == family && owner == f {
 			m["selected_routes"], m["selected_flow_id"], m["selected_agent"], m["selected_skill"] = []string{family}, f.ID(), f.Agent, f.Skill
 		}
 	}

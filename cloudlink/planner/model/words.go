@@ -27,6 +27,7 @@ var sentences = map[string][2]string{
 	string(turn.DQR):     {"제품 안내는 설명서에서 확인하실 수 있어요.", "Please see the manual for that."},
 	string(turn.UNS):     {"그건 제가 할 수 없는 일이에요.", "That is something I cannot do."},
 	string(turn.STM):     {"이야기나 퀴즈는 아직 시작할 수 없어요.", "I cannot start stories or quizzes yet."},
+	string(turn.ETR):     {"재미있네요. 더 말씀해 주세요.", "That is fun. Tell me more."},
 	string(turn.STTNull): {"잘 못 들었어요. 다시 한 번 말씀해 주시겠어요?", "I did not catch that. Could you say it again?"},
 }
 
@@ -107,7 +108,7 @@ func negates(text string) bool { return negations.MatchString(folded(text)) }
 var questionEnds = []string{"까", "니", "나요", "가요", "냐", "는지", "은지", "지요", "죠"}
 
 // isQuestion says whether an utterance may be a question. Requests in the form of one are for the rules.
-func (r *registry) isQuestion(text string) bool {
+func (r *known) isQuestion(text string) bool {
 	text = folded(text)
 	if strings.ContainsAny(text, "?？") || hasWord(text, both(r.words.Hints["question_cue"])) {
 		return true

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -181,15 +182,13 @@ func (p *Planner) refusal(lang language, category string) string {
 	return ko
 }
 
-// skills names who owns a family. A flow id is {route_family}.{agent_id}.{skill_id}.
-var skills = map[turn.Family]string{
-	turn.ODL: "device_execution_bridge", turn.SCH: "schedule_reminder_create", turn.FRG: "freshness_answer_composition",
-	turn.DEF: "default_conversation", turn.DQR: "device_qna_answer", turn.UNS: "unsupported_request_refusal",
-	turn.STTNull: "stt_null_repair", turn.STM: "content_session",
-}
-
+// owned is a decision of the agent that serves a family.
 func owned(f turn.Family) turn.Decision {
-	agent := string(f)
-	return turn.Decision{SelectedRoutes: []turn.Family{f}, OwnerSelection: f, SelectedAgent: agent, SelectedSkill: skills[f],
-		SelectedFlowID: strings.Join([]string{agent, agent, skills[f]}, ".")}
+	d := turn.Decision{SelectedRoutes: []turn.Family{f}}
+	flow, ok := registry.Default().Owner(f)
+	if !ok {
+		panic("internal error: nobody serves " + string(f)) // the registry was checked
+	}
+	flow.Own(&d)
+	return d
 }
