@@ -30,6 +30,9 @@ type leaseView struct {
 	Received      int64           `json:"received"` // telemetry under this lease
 	TelemetryAt   string          `json:"telemetry_at,omitempty"`
 	Telemetry     json.RawMessage `json:"telemetry,omitempty"` // the latest, as the device sent it
+
+	seen   *wire.Telemetry // the same
+	seenAt time.Time
 }
 
 // Bounds of leases.
@@ -88,6 +91,7 @@ func (m *monitors) take(env wire.Envelope) (taken bool, what string) {
 			return true, ""
 		}
 		v.State, v.Telemetry, v.TelemetryAt = "live", body, stamp(m.now())
+		v.seen, v.seenAt = env.Telemetry, m.now()
 		v.Received++
 		return true, "telemetry"
 	case env.Ack != nil && v != nil && env.Ack.RefID == v.MessageID:

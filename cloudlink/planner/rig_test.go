@@ -48,6 +48,7 @@ type rig struct {
 	log    zerolog.Logger
 	check  func(wire.Plan, []wire.Room) []wire.Fault
 	ask    func(context.Context, Asked) (wire.Decision, bool) // Consult, with DecideWhereClear before it
+	plans  Planner                                            // nil: canned
 
 	url    string
 	cancel context.CancelFunc
@@ -125,6 +126,9 @@ func (r *rig) start() {
 		Dial: func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", r.broker)
 		}}
+	if r.plans != nil {
+		opt.Planner = r.plans
+	}
 	if r.ask != nil {
 		opt.Decide, opt.Consult = DecideWhereClear, r.ask
 	}

@@ -24,6 +24,11 @@ type turnRequest struct {
 	RecognizedText string `json:"recognized_text"`
 	Locale         string `json:"locale"`   // default ko-KR
 	Dispatch       *bool  `json:"dispatch"` // default true; false only plans
+
+	VoiceContext    turn.Voice       `json:"voice_context,omitzero"`
+	HistoryContext  *[]turn.Said     `json:"history_context,omitempty"`  // oldest first; left out: the last turns of the device
+	WorkflowContext *workflowContext `json:"workflow_context,omitempty"` // left out: all that is under way on the device
+	DeviceContext   *turn.Device     `json:"device_context,omitempty"`   // left out: nothing is known of its state
 }
 
 // turnAnswer is the whole of a turn. WorkflowID, PlanID and Submission are there only if something was dispatched.
@@ -76,7 +81,7 @@ func (r *turnRequest) validate() error {
 	if !slices.Contains(locales, r.Locale) {
 		bad("locale", "must be one of "+strings.Join(locales, ", "))
 	}
-	if len(faults) > 0 {
+	if faults = append(faults, r.contextFaults()...); len(faults) > 0 {
 		return &problem{Status: http.StatusUnprocessableEntity, Code: "bad_turn", Title: "the turn has faults", Faults: faults}
 	}
 	return nil
@@ -109,7 +114,7 @@ func (s *Server) postTurn(req *http.Request) (int, any, error) {
 func (r turnRequest) sum() string {
 	data, err := json.Marshal(r)
 	if err != nil {
-		panic("internal error: " + err.Error()) // strings and a bool
+		panic("internal error: " + err.Error()) // it was decoded from JSON
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -147,6 +152,9 @@ func earlierIn(tx *store.Tx, row store.Turn) (json.RawMessage, error) {
 func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (turnAnswer, *wire.Plan, error) {
 	in := turn.Input{TurnID: row.ID, DeviceID: ask.DeviceID, Text: ask.RecognizedText, Locale: ask.Locale}
 	var err error
+	if in.Around, err = s.around(ctx, ask); err != nil {
+		return turnAnswer{}, nil, err
+	}
 	if in.Rooms, err = s.roomsOf(ctx, ask.DeviceID); err != nil {
 		return turnAnswer{}, nil, err
 	}

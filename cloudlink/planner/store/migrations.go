@@ -100,6 +100,8 @@ var migrations = []string{
 		PRIMARY KEY (device_id, epoch)
 	) STRICT, WITHOUT ROWID;
 	ALTER TABLE devices ADD COLUMN unreadable INTEGER NOT NULL DEFAULT 0;`,
+	`CREATE INDEX turns_device ON turns (device_id, created_at);
+	CREATE INDEX workflows_ended ON workflows (device_id, result_at) WHERE status != '';`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

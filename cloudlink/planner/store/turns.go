@@ -49,3 +49,13 @@ func (t *Tx) Turn(id string) (Turn, error) {
 func (t *Tx) TurnByKey(key string) (Turn, error) {
 	return one(t, scanTurn, `SELECT `+turnColumns+` FROM turns WHERE idem_key = ?`, key)
 }
+
+// TurnsOf lists the latest turns of a device since a moment (ms), newest first.
+func (t *Tx) TurnsOf(deviceID string, since int64, limit int) ([]Turn, error) {
+	out, err := many(t, scanTurn, `SELECT `+turnColumns+` FROM turns WHERE device_id = ? AND created_at >= ? ORDER BY created_at DESC, turn_id DESC LIMIT ?`,
+		deviceID, since, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list turns of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}

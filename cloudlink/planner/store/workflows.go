@@ -78,3 +78,25 @@ func (t *Tx) HeldUnderOther(deviceID, epoch string, limit int) ([]string, error)
 	}
 	return out, nil
 }
+
+// OpenWorkflowsOf lists the latest workflows of a device that have no result and of which a plan waits for the device or was accepted by
+// it, newest first. What was refused or has expired is not under way.
+func (t *Tx) OpenWorkflowsOf(deviceID string, limit int) ([]Workflow, error) {
+	out, err := many(t, scanWorkflow, `SELECT `+workflowColumns+` FROM workflows w WHERE device_id = ? AND status = '' AND EXISTS (
+		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state IN ('queued', 'sent', 'accepted'))
+		ORDER BY created_at DESC, workflow_id DESC LIMIT ?`, deviceID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list open workflows of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}
+
+// EndedWorkflowsOf lists the workflows of a device that it has closed since a moment (ms), the latest first.
+func (t *Tx) EndedWorkflowsOf(deviceID string, since int64, limit int) ([]Workflow, error) {
+	out, err := many(t, scanWorkflow, `SELECT `+workflowColumns+` FROM workflows WHERE device_id = ? AND status != '' AND result_at >= ?
+		ORDER BY result_at DESC, workflow_id DESC LIMIT ?`, deviceID, since, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list ended workflows of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}

@@ -5,13 +5,17 @@ import "deviceagent/bridge/wire"
 // Around is what the planner knows beside the words: what was said before, what is under way, and what was being talked about. All of it
 // is data; what is missing is not known, and is not taken for "nothing".
 type Around struct {
-	Voice     Voice      `json:"voice_context"`
-	History   []Said     `json:"history_context,omitempty"` // oldest first
-	Workflows []Workflow `json:"workflows,omitempty"`       // open ones, latest first
-	Sessions  []Session  `json:"sessions,omitempty"`        // content that is being told
-	Schedules []Kept     `json:"schedules,omitempty"`       // that the device keeps
-	Slots     *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
-	Device    *Device    `json:"device_context,omitempty"`
+	Voice      Voice      `json:"voice_context"`
+	History    []Said     `json:"history_context,omitempty"` // oldest first
+	Link       string     `json:"link,omitempty"`            // to the device: online, link_lost, unknown (it has never said hello)
+	Workflows  []Workflow `json:"workflows,omitempty"`       // open ones, latest first
+	Ended      []Workflow `json:"ended,omitempty"`           // that the device has closed lately, latest first
+	Foreground string     `json:"foreground,omitempty"`      // the workflow that is meant where none is named; empty: none is open
+	Sessions   []Session  `json:"sessions,omitempty"`        // content that is being told
+	Questions  []Question `json:"questions,omitempty"`       // that the device asks its user now, latest first
+	Schedules  []Kept     `json:"schedules,omitempty"`       // that the device keeps
+	Slots      *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
+	Device     *Device    `json:"device_context,omitempty"`
 }
 
 // Voice is what a voice front end knows of the words.
@@ -26,6 +30,7 @@ type Said struct {
 	By     string `json:"by"` // user, robot
 	Text   string `json:"text"`
 	Family Family `json:"family,omitempty"` // of the turn, where it is known
+	AgeMS  int64  `json:"age_ms,omitempty"` // 0: not told
 }
 
 // Workflow is a plan that the device is carrying out, as it has reported it.
@@ -36,17 +41,38 @@ type Workflow struct {
 	Status     string    `json:"status"` // of the submission: queued, sent, accepted
 	Utterance  string    `json:"utterance,omitempty"`
 	GoalID     string    `json:"goal_id,omitempty"`
-	Plan       wire.Plan `json:"-"`               // as it was sent last
-	Steps      []StepNow `json:"steps,omitempty"` // what is known of its steps; a step that is not here is not known
+	Owner      Family    `json:"owner,omitempty"`       // of the turn that asked for it
+	Result     string    `json:"result,omitempty"`      // of one that the device has closed: completed, partial, failed, cancelled, expired
+	ReasonCode string    `json:"reason_code,omitempty"` // of the result
+	PausedBy   []string  `json:"paused_by,omitempty"`   // who asked for a pause from here and has not let go since
+	AgeMS      int64     `json:"age_ms"`                // since it was said; of a closed one since its result came
+	Plan       wire.Plan `json:"-"`                     // as it was sent last
+	Steps      []StepNow `json:"steps,omitempty"`       // what is known of its steps; a step that is not here is not known
 }
 
-// StepNow is what is known of a step that is under way.
+// StepNow is what the device has said of a step. What it has not said stands nowhere.
 type StepNow struct {
-	ID       string `json:"id"`
-	Method   string `json:"method,omitempty"`
-	State    string `json:"state"` // as the device names it
-	Evidence string `json:"evidence,omitempty"`
-	AgeMS    int64  `json:"age_ms"` // of this knowledge
+	ID         string `json:"id"`
+	Method     string `json:"method,omitempty"`
+	State      string `json:"state"` // as the device names it
+	ReasonCode string `json:"reason_code,omitempty"`
+	Evidence   string `json:"evidence,omitempty"` // the message that says so: result, telemetry, step_due, escalation
+	AgeMS      int64  `json:"age_ms"`             // of this knowledge
+}
+
+// Question is a question that the device asks its user.
+type Question struct {
+	WorkflowID string   `json:"workflow_id"`
+	QuestionID string   `json:"question_id"`
+	Text       string   `json:"text"`
+	Options    []Option `json:"options"`
+	LeftMS     int64    `json:"left_ms"` // until it closes
+}
+
+// Option is one of its answers.
+type Option struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // Session is content that is being told.
