@@ -43,9 +43,6 @@ func (s *Server) around(ctx context.Context, ask turnRequest) (a turn.Around, er
 	return a, nil
 }
 
-// addKept adds what is kept of schedules: the device's, and the one that is being talked about.
-func (s *Server) addKept(*store.Tx, turnRequest, *turn.Around) error { return nil }
-
 // said are the last turns of a device: what was said and answered, oldest first, each with its age.
 func (s *Server) said(tx *store.Tx, device string) (out []turn.Said, err error) {
 	now := s.opt.Now()

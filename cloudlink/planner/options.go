@@ -64,6 +64,7 @@ type Options struct {
 	Signing   ed25519.PrivateKey // signs what is sent to devices; needs CBOR. Nil: nothing is signed
 	Log       zerolog.Logger
 
+	Home  *time.Location // where the devices are: times of day that people say are of this zone, unless a turn names another; default Asia/Seoul
 	Now   func() time.Time
 	NewID func() string    // UUIDv7
 	Ticks <-chan time.Time // drives re-sends and expiry; default: each second
@@ -81,6 +82,9 @@ func (Secret) String() string { return "(secret)" }
 
 // GoString hides the text.
 func (Secret) GoString() string { return "(secret)" }
+
+// DefaultHome is the zone of a home of which nobody says where it is.
+const DefaultHome = "Asia/Seoul"
 
 // Bounds of the endpoint. Source: docs/contract.md and docs/planner-api.md.
 const (
@@ -126,6 +130,13 @@ func (o *Options) complete() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Home == nil {
+		home, err := time.LoadLocation(DefaultHome)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("Home is missing, and %s is not known here: %w", DefaultHome, err))
+		}
+		o.Home = home
 	}
 	if o.NewID == nil {
 		o.NewID = newUUID

@@ -17,10 +17,10 @@ func (s *Server) envelope(device string, t wire.Type) wire.Envelope {
 }
 
 // planEnvelope makes the message of a plan, with its time to live made explicit: words that a person said must not move a robot
-// hours later.
+// hours later. What is kept for set times has its own.
 func (s *Server) planEnvelope(device string, plan wire.Plan) wire.Envelope {
 	w := &plan.Workflow
-	if w.Origin != nil && w.Origin.TurnID != "" && w.TTLMS == 0 && w.ExpiresAt == "" {
+	if w.Origin != nil && w.Origin.TurnID != "" && w.TTLMS == 0 && w.ExpiresAt == "" && w.Schedule == nil {
 		w.TTLMS = defaultTTL.Milliseconds()
 	}
 	env := s.envelope(device, wire.TypePlan)
@@ -89,6 +89,11 @@ func (s *Server) queuePlan(tx *store.Tx, env wire.Envelope) error {
 	}
 	if err != nil {
 		return err
+	}
+	if w.Schedule != nil {
+		if err := tx.AddSchedule(store.Schedule{WorkflowID: w.CloudWorkflowID, DeviceID: env.DeviceID, CreatedAt: ms(s.opt.Now())}); err != nil {
+			return err
+		}
 	}
 	return s.queue(tx, env, expiryOf(w, s.opt.Now()))
 }

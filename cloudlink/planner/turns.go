@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
 )
@@ -23,6 +24,7 @@ type turnRequest struct {
 	DeviceID       string `json:"device_id"`
 	RecognizedText string `json:"recognized_text"`
 	Locale         string `json:"locale"`   // default ko-KR
+	Timezone       string `json:"timezone"` // of the home, as in Asia/Seoul; default: the endpoint's
 	Dispatch       *bool  `json:"dispatch"` // default true; false only plans
 
 	VoiceContext    turn.Voice       `json:"voice_context,omitzero"`
@@ -81,6 +83,9 @@ func (r *turnRequest) validate() error {
 	if !slices.Contains(locales, r.Locale) {
 		bad("locale", "must be one of "+strings.Join(locales, ", "))
 	}
+	if _, err := zoneOf(r.Timezone, nil); err != nil {
+		bad("timezone", "must be a zone such as Asia/Seoul")
+	}
 	if faults = append(faults, r.contextFaults()...); len(faults) > 0 {
 		return &problem{Status: http.StatusUnprocessableEntity, Code: "bad_turn", Title: "the turn has faults", Faults: faults}
 	}
@@ -108,8 +113,12 @@ func (s *Server) postTurn(req *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.keepTurn(req.Context(), row, answer, s.messages(&answer, plan, ask))
+	send := s.messages(&answer, plan, ask) // it also writes into the answer
+	return s.keepTurn(req.Context(), row, answer, send, ask.dispatches())
 }
+
+// dispatches says whether what is decided is also done.
+func (r turnRequest) dispatches() bool { return r.Dispatch == nil || *r.Dispatch }
 
 func (r turnRequest) sum() string {
 	data, err := json.Marshal(r)
@@ -151,7 +160,11 @@ func earlierIn(tx *store.Tx, row store.Turn) (json.RawMessage, error) {
 // plan decides and compiles. The plan is nil where nothing is to be sent: no step, or something is still to be asked.
 func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (turnAnswer, *wire.Plan, error) {
 	in := turn.Input{TurnID: row.ID, DeviceID: ask.DeviceID, Text: ask.RecognizedText, Locale: ask.Locale}
-	var err error
+	zone, err := zoneOf(ask.Timezone, s.opt.Home)
+	if err != nil {
+		return turnAnswer{}, nil, fmt.Errorf("cannot use zone of turn %s: %w", row.ID, err)
+	}
+	in.Now = time.UnixMilli(row.CreatedAt).In(zone)
 	if in.Around, err = s.around(ctx, ask); err != nil {
 		return turnAnswer{}, nil, err
 	}
@@ -174,6 +187,9 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	if err != nil || plan == nil {
 		return a, nil, planningFailed(row.ID, "cannot_compile", err)
 	}
+	if d.Schedule != nil {
+		schedule.Template(plan, d.Schedule)
+	}
 	if faults := s.check(*plan, in.Rooms); len(faults) > 0 {
 		p := refusedPlan(faults)
 		p.TurnID, p.Hint = row.ID, "the planner's own plan does not fit the catalog"
@@ -186,7 +202,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 // messages makes what goes to the device, in order: first a control, then the plan. The plan is said a moment later, since a
 // cancel of everything refuses what was not sent after it.
 func (s *Server) messages(a *turnAnswer, plan *wire.Plan, ask turnRequest) (out []wire.Envelope) {
-	if ask.Dispatch != nil && !*ask.Dispatch {
+	if !ask.dispatches() {
 		return nil
 	}
 	if c := a.Decision.Control; c != nil {
@@ -202,7 +218,7 @@ func (s *Server) messages(a *turnAnswer, plan *wire.Plan, ask turnRequest) (out 
 		a.Correlation.WorkflowID, a.Correlation.PlanID, a.Correlation.MessageID = a.WorkflowID, a.PlanID, env.ID
 		out = append(out, env)
 	}
-	a.Dispatched = len(out) > 0
+	a.Dispatched = len(out) > 0 || a.Decision.Schedule != nil && len(a.Decision.Schedule.Targets) > 0
 	return out
 }
 
@@ -219,7 +235,11 @@ func planningFailed(turnID, code string, err error) error {
 
 // sendable says whether a decision moves a device: something of it can be done by the device alone, and nothing about it is still to be asked.
 func sendable(d turn.Decision) bool {
-	return len(d.Steps) > 0 && slices.ContainsFunc(d.Steps, needsDevice) && !d.AskFollowUp && len(d.MissingSlots) == 0
+	onDevice := slices.ContainsFunc(d.Steps, needsDevice)
+	if d.Schedule != nil { // the device keeps all of it, and a change or a cancel has no steps
+		onDevice = d.Schedule.Verb == "create" && len(d.Steps) > 0
+	}
+	return onDevice && !d.AskFollowUp && len(d.MissingSlots) == 0
 }
 
 // needsDevice says whether a step cannot be carried out in the answer to a turn: it moves or reads the robot, waits for a time or for other
@@ -249,7 +269,7 @@ func (s *Server) roomsOf(ctx context.Context, device string) (rooms []wire.Room,
 }
 
 // keepTurn keeps the turn and what it sends in one transaction. What a repeat that ran beside it has kept stands.
-func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, send []wire.Envelope) (int, any, error) {
+func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, send []wire.Envelope, dispatch bool) (int, any, error) {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return 0, nil, fmt.Errorf("cannot keep answer: %w", err)
@@ -268,6 +288,11 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 				put = s.queueControl
 			}
 			if err := put(tx, env); err != nil {
+				return err
+			}
+		}
+		if dispatch {
+			if err := s.carrySchedule(tx, row, &a, a.Decision.Slots); err != nil {
 				return err
 			}
 		}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -43,8 +45,12 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	if err := errors.Join(private(s.brokerKey), private(s.http.Key)); err != nil {
 		return planner.Options{}, err
 	}
+	home, err := time.LoadLocation(cmp.Or(s.homeTZ, planner.DefaultHome))
+	if err != nil {
+		return planner.Options{}, fmt.Errorf("cannot use zone of the home: %w", err)
+	}
 	opt := planner.Options{
-		Signing: key, TLS: s.http,
+		Home: home, Signing: key, TLS: s.http,
 		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}

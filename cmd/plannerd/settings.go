@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
@@ -30,6 +31,7 @@ type settings struct {
 	signingKey   string
 	db           string
 	catalog      string
+	homeTZ       string
 	allowJSON    bool
 	logLevel     string
 	readyFD      int
@@ -56,6 +58,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.signingKey, "signing-key", "", "PEM file of an Ed25519 key that signs what is sent to devices")
 	f.StringVar(&s.db, "db", "planner.db", "database file; its folder must exist")
 	f.StringVar(&s.catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
+	f.StringVar(&s.homeTZ, "home-tz", planner.DefaultHome, "zone of the homes: times of day that people say are meant there")
 	s.model.flags(f)
 	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
 	f.StringVar(&s.logLevel, "log-level", "info", "error, warn, info or debug")
@@ -72,6 +75,9 @@ func (s *settings) validate() error {
 	}
 	if s.readyFD < 0 {
 		errs = append(errs, fmt.Errorf("--ready-fd %d: want 0 or more", s.readyFD))
+	}
+	if _, err := time.LoadLocation(s.homeTZ); err != nil || s.homeTZ == "" || s.homeTZ == "Local" {
+		errs = append(errs, fmt.Errorf("--home-tz %q: want a zone such as Asia/Seoul", s.homeTZ))
 	}
 	if s.db == "" {
 		errs = append(errs, errors.New("--db is empty"))

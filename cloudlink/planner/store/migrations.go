@@ -102,6 +102,21 @@ var migrations = []string{
 	ALTER TABLE devices ADD COLUMN unreadable INTEGER NOT NULL DEFAULT 0;`,
 	`CREATE INDEX turns_device ON turns (device_id, created_at);
 	CREATE INDEX workflows_ended ON workflows (device_id, result_at) WHERE status != '';`,
+	`CREATE TABLE schedules (
+		workflow_id TEXT PRIMARY KEY,
+		device_id   TEXT NOT NULL,
+		created_at  INTEGER NOT NULL,
+		note        BLOB
+	) STRICT;
+	CREATE INDEX schedules_device ON schedules (device_id, created_at, workflow_id);
+	INSERT INTO schedules (workflow_id, device_id, created_at) SELECT w.workflow_id, w.device_id, w.created_at FROM workflows w WHERE EXISTS (
+		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND CAST(d.envelope AS TEXT) LIKE '%"schedule":{%');
+	CREATE TABLE slots (
+		device_id TEXT PRIMARY KEY,
+		turn_id   TEXT NOT NULL,
+		asked_at  INTEGER NOT NULL,
+		slots     BLOB NOT NULL
+	) STRICT, WITHOUT ROWID;`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

@@ -7,6 +7,8 @@ type ScheduleWish struct {
 	Verb     string         `json:"verb"`               // create, change, cancel, list
 	Targets  []string       `json:"targets,omitempty"`  // workflow ids of the schedules that are meant, of change and cancel
 	Schedule *wire.Schedule `json:"schedule,omitempty"` // of create and change. The steps of the decision are what is done then
+	Function string         `json:"schedule_function,omitempty"`
+	What     string         `json:"what,omitempty"` // what is done then, in words for people
 }
 
 // Slots is a schedule that is not whole yet: what has been said of it over the turns. The names are those of docs/planner.md, schedules.
@@ -17,9 +19,11 @@ type Slots struct {
 	On        string   `json:"on,omitempty"`          // one date: 2026-12-24
 	Start     string   `json:"start_time,omitempty"`  // 18:00
 	End       string   `json:"end_time,omitempty"`
-	Location  string   `json:"location,omitempty"` // room id
-	Text      string   `json:"text,omitempty"`     // of a reminder: what to say
-	Targets   []string `json:"targets,omitempty"`  // as in ScheduleWish
+	Location  string   `json:"location,omitempty"`    // room id
+	Text      string   `json:"text,omitempty"`        // of a reminder: what to say
+	Request   string   `json:"request,omitempty"`     // the words that say what is to be done, to be read again when the rest is known
+	Part      string   `json:"part_of_day,omitempty"` // am, pm, noon, night: said without an hour, or left open with one
+	Targets   []string `json:"targets,omitempty"`     // as in ScheduleWish
 	Missing   []string `json:"missing_slots,omitempty"`
 	TurnID    string   `json:"turn_id,omitempty"` // that began it
 	AskedAtMS int64    `json:"asked_at_ms,omitempty"`
@@ -59,6 +63,8 @@ type Kept struct {
 	WorkflowID string        `json:"workflow_id"`
 	State      string        `json:"state"` // of the submission: queued, sent, accepted
 	Utterance  string        `json:"utterance,omitempty"`
-	Function   string        `json:"schedule_function"`
+	Function   string        `json:"schedule_function"` // operation of its first step, or reminder
+	What       string        `json:"what,omitempty"`    // what is done then, in words for people
+	Location   string        `json:"location,omitempty"`
 	Schedule   wire.Schedule `json:"schedule"`
 }

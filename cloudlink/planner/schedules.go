@@ -1,0 +1,389 @@
+package planner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/schedule"
+	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// scheduleView is a schedule as HTTP shows it: when, what, and how far its device has taken it.
+type scheduleView struct {
+	WorkflowID string         `json:"workflow_id"`
+	PlanID     string         `json:"plan_id"`
+	DeviceID   string         `json:"device_id"`
+	TurnID     string         `json:"turn_id,omitempty"`
+	CreatedAt  string         `json:"created_at"`
+	Revision   int64          `json:"revision"`
+	State      scheduleState  `json:"state"`
+	ReasonCode string         `json:"reason_code,omitempty"` // of refused and expired
+	Pending    *wire.Schedule `json:"pending,omitempty"`     // a change that the device has not answered yet
+	Schedule   wire.Schedule  `json:"schedule"`
+	Next       string         `json:"next,omitempty"` // when it begins next, by the planner's clock
+	Function   string         `json:"schedule_function"`
+	What       string         `json:"what"`
+	Location   string         `json:"location,omitempty"`
+	Utterance  string         `json:"utterance,omitempty"`
+	Methods    []string       `json:"methods"` // in the order of the steps; a cloud step is named by its skill
+}
+
+// scheduleState says how far a schedule is. Text: shown.
+type scheduleState string
+
+// The states. A device keeps it from accepted to cancelled or over; before, it may.
+const (
+	scheduleQueued     scheduleState = "queued"     // surely not sent yet
+	scheduleSent       scheduleState = "sent"       // not answered yet
+	scheduleAccepted   scheduleState = "accepted"   // the device has it
+	scheduleRefused    scheduleState = "refused"    // by the device
+	scheduleExpired    scheduleState = "expired"    // never sent, and withdrawn
+	scheduleCancelling scheduleState = "cancelling" // asked for, not answered yet
+	scheduleCancelled  scheduleState = "cancelled"  // the device has let go of it
+	scheduleOver       scheduleState = "over"       // its last time has passed
+)
+
+// live says whether the schedule may still begin anything.
+func (v scheduleView) live() bool {
+	return v.State == scheduleQueued || v.State == scheduleSent || v.State == scheduleAccepted
+}
+
+func (v scheduleView) kept() turn.Kept {
+	k := turn.Kept{WorkflowID: v.WorkflowID, State: string(v.State), Utterance: v.Utterance, Function: v.Function, What: v.What, Location: v.Location, Schedule: v.Schedule}
+	if v.Pending != nil {
+		k.Schedule = *v.Pending // what was said last is what is meant
+	}
+	return k
+}
+
+// scheduleNote is what a schedule is in words, kept beside it.
+type scheduleNote struct {
+	Function string `json:"schedule_function,omitempty"`
+	What     string `json:"what,omitempty"`
+}
+
+// slotsFor is how long what a turn has left open can be answered: longer, and "6시" would be said of something else.
+const slotsFor = 5 * time.Minute
+
+// addKept tells what the device keeps for later, and what was left open of it.
+func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
+	list, err := s.schedulesOf(tx, ask.DeviceID, s.opt.Now())
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		if v.live() {
+			a.Schedules = append(a.Schedules, v.kept())
+		}
+	}
+	open, err := tx.Slots(ask.DeviceID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && s.opt.Now().Sub(time.UnixMilli(open.AskedAt)) > slotsFor {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read slots: %w", err)
+	}
+	slots := &turn.Slots{TurnID: open.TurnID, AskedAtMS: open.AskedAt}
+	if err := json.Unmarshal(open.Slots, slots); err != nil {
+		return fmt.Errorf("cannot read slots of turn %s: %w", open.TurnID, err)
+	}
+	a.Slots = slots
+	return nil
+}
+
+// zoneOf reads a zone by its name; without one it is the given one.
+func zoneOf(name string, unset *time.Location) (*time.Location, error) {
+	if name == "" {
+		return unset, nil
+	}
+	if name == "Local" {
+		return nil, errors.New("a zone is named, as in Asia/Seoul") // of this machine: nobody said that it stands in the home
+	}
+	return time.LoadLocation(name)
+}
+
+const schedulesShown = 256 // of a device, the latest; it keeps at most 64
+
+// schedulesOf lists the schedules of a device, or with "" of all, newest first.
+func (s *Server) schedulesOf(tx *store.Tx, device string, now time.Time) ([]scheduleView, error) {
+	rows, err := tx.Schedules(device, schedulesShown)
+	if err != nil {
+		return nil, err
+	}
+	out := []scheduleView{}
+	for _, row := range rows {
+		v, err := s.viewSchedule(tx, row, now)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// viewSchedule tells how far a schedule is from what was sent about it and how that was answered.
+func (s *Server) viewSchedule(tx *store.Tx, row store.Schedule, now time.Time) (scheduleView, error) {
+	v := scheduleView{WorkflowID: row.WorkflowID, DeviceID: row.DeviceID, CreatedAt: stampMS(row.CreatedAt), State: scheduleQueued, Methods: []string{}}
+	wf, err := tx.Workflow(row.WorkflowID)
+	if err != nil {
+		return v, fmt.Errorf("cannot find workflow of schedule %s: %w", row.WorkflowID, err)
+	}
+	v.PlanID, v.TurnID = wf.PlanID, wf.TurnID
+	sent, err := tx.DownOf(row.WorkflowID)
+	if err != nil {
+		return v, err
+	}
+	if err := v.read(sent, now); err != nil {
+		return v, err
+	}
+	var note scheduleNote
+	if row.Note != nil {
+		if err := json.Unmarshal(row.Note, &note); err != nil {
+			return v, fmt.Errorf("cannot read note of schedule %s: %w", row.WorkflowID, err)
+		}
+	}
+	v.Function, v.What = note.Function, note.What
+	if v.Function == "" && len(v.Methods) > 0 {
+		v.Function = v.Methods[0]
+	}
+	return v, nil
+}
+
+// read goes through the messages in their order. The latest revision that the device has taken counts; before any was, the latest.
+func (v *scheduleView) read(sent []store.Down, now time.Time) error {
+	taken := false
+	for _, row := range sent {
+		env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+		if err != nil {
+			return fmt.Errorf("cannot read message %s: %w", row.ID, err)
+		}
+		switch {
+		case env.Plan != nil && env.Plan.Workflow.Schedule != nil:
+			open := row.State == store.Queued || row.State == store.Sent
+			v.Pending = nil
+			if !taken || row.State == store.Accepted {
+				v.takePlan(row, *env.Plan)
+				taken = taken || row.State == store.Accepted
+			} else if open {
+				v.Pending = env.Plan.Workflow.Schedule
+			}
+		case env.Control != nil && env.Control.Verb == "cancel":
+			v.takeCancel(row)
+		}
+	}
+	if next, ok := schedule.Next(v.Schedule, now); ok && v.live() {
+		v.Next = next.Format(time.RFC3339)
+	} else if v.live() {
+		v.State = scheduleOver
+	}
+	return nil
+}
+
+func (v *scheduleView) takePlan(row store.Down, p wire.Plan) {
+	v.Revision, v.State, v.ReasonCode, v.Schedule = row.Revision, scheduleState(row.State), row.ReasonCode, *p.Workflow.Schedule
+	if p.Workflow.Origin != nil {
+		v.Utterance = p.Workflow.Origin.Utterance
+	}
+	v.Methods, v.Location = []string{}, ""
+	for _, r := range p.Requests {
+		name := r.TaskMethod
+		if name == "" {
+			name = r.Skill
+		}
+		v.Methods = append(v.Methods, name)
+		if room, ok := r.Params["position"].V.(string); ok && v.Location == "" {
+			v.Location = room
+		}
+	}
+}
+
+// takeCancel: a device that does not know the schedule has let go of it as well.
+func (v *scheduleView) takeCancel(row store.Down) {
+	switch {
+	case row.State.Open():
+		v.State = scheduleCancelling
+	case row.State == store.Accepted, row.State == store.Refused && (row.ReasonCode == "unknown_target" || row.ReasonCode == "already_terminal"):
+		v.State = scheduleCancelled
+	}
+}
+
+func (s *Server) getSchedules(req *http.Request) (int, any, error) {
+	device := req.URL.Query().Get("device_id")
+	if device != "" && !validID(device) {
+		return 0, nil, &problem{Status: http.StatusBadRequest, Code: "bad_query", Title: "device_id is no id"}
+	}
+	out := struct {
+		Schedules []scheduleView `json:"schedules"`
+	}{}
+	err := s.opt.Store.View(req.Context(), func(tx *store.Tx) (err error) {
+		out.Schedules, err = s.schedulesOf(tx, device, s.opt.Now())
+		return err
+	})
+	return http.StatusOK, out, err
+}
+
+// oneSchedule reads the schedule of a path.
+func (s *Server) oneSchedule(req *http.Request) (v scheduleView, err error) {
+	id, err := pathID(req)
+	if err != nil {
+		return v, err
+	}
+	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) error {
+		row, err := tx.Schedule(id)
+		if err == nil {
+			v, err = s.viewSchedule(tx, row, s.opt.Now())
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		err = notFound("schedule", id)
+	}
+	return v, err
+}
+
+func (s *Server) getSchedule(req *http.Request) (int, any, error) {
+	v, err := s.oneSchedule(req)
+	return http.StatusOK, v, err
+}
+
+// postScheduleCancel asks the device to let go of a schedule; what it has begun goes on.
+func (s *Server) postScheduleCancel(req *http.Request) (int, any, error) {
+	if _, err := s.oneSchedule(req); err != nil {
+		return 0, nil, err
+	}
+	return s.wish(req, "cancel", s.cancel)
+}
+
+// putSchedule moves a schedule to other times: the same plan, one revision on.
+func (s *Server) putSchedule(req *http.Request) (int, any, error) {
+	v, err := s.oneSchedule(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	var when wire.Schedule
+	if err := readBody(req, controlBytes, &when); err != nil {
+		return 0, nil, err
+	}
+	if when.TZ == "" {
+		when.TZ = v.Schedule.TZ
+	}
+	plan, err := s.rescheduled(req, v, when)
+	if err != nil {
+		return 0, nil, err
+	}
+	env := s.planEnvelope(v.DeviceID, plan)
+	err = s.change(req.Context(), v.DeviceID, func(tx *store.Tx) error {
+		if old, err := repeatOf(tx, env); err != nil || old != nil {
+			return err
+		}
+		return s.queuePlan(tx, env)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	v, err = s.oneSchedule(req)
+	return http.StatusAccepted, v, err
+}
+
+func (s *Server) rescheduled(req *http.Request, v scheduleView, when wire.Schedule) (plan wire.Plan, err error) {
+	rooms, err := s.roomsOf(req.Context(), v.DeviceID)
+	if err != nil {
+		return plan, err
+	}
+	err = s.opt.Store.View(req.Context(), func(tx *store.Tx) error {
+		plan, err = s.moved(tx, v.WorkflowID, when)
+		return err
+	})
+	if err != nil {
+		return plan, err
+	}
+	if faults := s.check(plan, rooms); len(faults) > 0 {
+		return plan, refusedPlan(faults)
+	}
+	return plan, nil
+}
+
+// moved is the plan of a schedule with other times, one revision on. A *problem: nobody keeps it any more.
+func (s *Server) moved(tx *store.Tx, workflow string, when wire.Schedule) (plan wire.Plan, err error) {
+	row, err := tx.Schedule(workflow)
+	if err != nil {
+		return plan, fmt.Errorf("cannot find schedule %s: %w", workflow, err)
+	}
+	v, err := s.viewSchedule(tx, row, s.opt.Now())
+	if err != nil {
+		return plan, err
+	}
+	if !v.live() {
+		return plan, &problem{Status: http.StatusConflict, Code: "schedule_ended", Title: "this schedule is not kept any more", Detail: string(v.State)}
+	}
+	sent, err := tx.DownOf(workflow)
+	if err != nil {
+		return plan, err
+	}
+	for _, d := range slices.Backward(sent) {
+		env, err := wire.Decode(d.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+		if err != nil {
+			return plan, fmt.Errorf("cannot read message %s: %w", d.ID, err)
+		}
+		if env.Plan != nil && env.Plan.Workflow.Schedule != nil {
+			plan = *env.Plan
+			break
+		}
+	}
+	plan.Workflow.Revision, plan.Workflow.Schedule = plan.Workflow.Revision+1, &when
+	return plan, nil
+}
+
+// carrySchedule does what a turn wants of schedules that are kept, in its transaction, and keeps what is left open for the next turn.
+func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer, left *turn.Slots) error {
+	wish := a.Decision.Schedule
+	var workflows []string
+	if wish != nil {
+		switch wish.Verb {
+		case "cancel":
+			for _, id := range wish.Targets {
+				if err := s.cancel(tx, row.DeviceID, cancelRequest{RequestedBy: "user", Reason: "user_cancelled"}, &cancelAnswer{WorkflowID: id}); err != nil {
+					return err
+				}
+			}
+		case "change":
+			for _, id := range wish.Targets {
+				plan, err := s.moved(tx, id, *wish.Schedule)
+				if err != nil {
+					return err
+				}
+				if err := s.queuePlan(tx, s.planEnvelope(row.DeviceID, plan)); err != nil {
+					return err
+				}
+			}
+			workflows = wish.Targets
+		case "create":
+			note, err := json.Marshal(scheduleNote{Function: wish.Function, What: wish.What})
+			if err != nil {
+				return fmt.Errorf("cannot keep note: %w", err)
+			}
+			if err := tx.AddSchedule(store.Schedule{WorkflowID: a.WorkflowID, DeviceID: row.DeviceID, CreatedAt: row.CreatedAt, Note: note}); err != nil {
+				return err
+			}
+			workflows = []string{a.WorkflowID}
+		}
+	}
+	if left == nil && len(workflows) > 0 { // "취소해 줘" right after it means this one
+		left = &turn.Slots{Operation: schedule.Focus, Targets: workflows}
+	}
+	open := store.Slots{DeviceID: row.DeviceID, TurnID: row.ID, AskedAt: row.CreatedAt}
+	if left != nil {
+		data, err := json.Marshal(left)
+		if err != nil {
+			return fmt.Errorf("cannot keep slots: %w", err)
+		}
+		open.Slots = data
+	}
+	return tx.PutSlots(open)
+}
