@@ -69,7 +69,7 @@ func flagged(err error) error {
 }
 
 // attach puts the model before the rules, and behind the table of decisions; none: nothing changes.
-func (m *modelSettings) attach(opt *planner.Options, cat *catalog.Catalog, words catalogfile.Planner, log zerolog.Logger) error {
+func (m *modelSettings) attach(opt *planner.Options, byRules model.Rules, cat *catalog.Catalog, words catalogfile.Planner, log zerolog.Logger) error {
 	if m.none() {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (m *modelSettings) attach(opt *planner.Options, cat *catalog.Catalog, words
 	}
 	conf := m.conf
 	conf.Key = model.Secret(key)
-	p, err := model.New(model.Options{Config: conf, Rules: opt.Planner, Catalog: cat, Words: words, Log: log.With().Str("component", "model").Logger()})
+	p, err := model.New(model.Options{Config: conf, Rules: byRules, Catalog: cat, Words: words, Log: log.With().Str("component", "model").Logger()})
 	if err != nil {
 		return err
 	}

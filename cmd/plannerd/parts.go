@@ -49,12 +49,13 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	if err != nil {
 		return planner.Options{}, fmt.Errorf("cannot use zone of the home: %w", err)
 	}
+	byRules := rules.New(cat, words)
 	opt := planner.Options{
 		Home: home, Signing: key, TLS: s.http,
-		Planner: rules.New(cat, words), Compile: compiler(cat), Check: checker(cat),
+		Planner: byRules, Compile: compiler(cat), Check: checker(cat),
 		Username: s.brokerUser, Password: planner.Secret(password), Token: planner.Secret(token),
 	}
-	if err := s.model.attach(&opt, cat, words, log); err != nil {
+	if err := s.model.attach(&opt, byRules, cat, words, log); err != nil {
 		return planner.Options{}, err
 	}
 	opt.Planner = pipeline.New(opt.Planner, cat, words)

@@ -15,6 +15,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/cloudlink/planner/compile"
 	"deviceagent/cloudlink/planner/registry"
+	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -22,6 +23,8 @@ import (
 // Rules is the planner whose decision is draft and fallback.
 type Rules interface {
 	Plan(ctx context.Context, in turn.Input) (turn.Decision, error)
+	Hear(in turn.Input) turn.Heard
+	Seen(heard turn.Heard) rules.Seen
 }
 
 // Options are what a Planner is made of. Rules and Catalog are required.
@@ -112,6 +115,12 @@ func roomed(cat *catalog.Catalog, in turn.Input) *catalog.Catalog {
 	}
 	return cat.WithRooms(own, cat.RoomsEtag)
 }
+
+// Hear and Seen are those of the rules.
+func (p *Planner) Hear(in turn.Input) turn.Heard { return p.opt.Rules.Hear(in) }
+
+// Seen lists what stands in the words, as the rules see it.
+func (p *Planner) Seen(heard turn.Heard) rules.Seen { return p.opt.Rules.Seen(heard) }
 
 func (p *Planner) cat(in turn.Input) *catalog.Catalog { return roomed(p.reg.cat, in) }
 

@@ -54,22 +54,28 @@ type verdict struct {
 	category string // of UNS, and of ODL where the robot has not what was asked for
 	runnerUp turn.Family
 	subtype  string // of STT_NULL
+	rule     string // that gave it
 	certain  bool
 }
 
 // route finds the family of what was not planned.
-func (p *Planner) route(lang language, out parsed) verdict {
-	if lang == english {
-		return p.routeEnglish(out)
+func (p *Planner) route(h *Heard) verdict {
+	if h.ev != nil {
+		return route(h.ev)
 	}
-	return p.families.route(out, p.oursOnly(out))
+	v := p.routeEnglish(h.out, h.bare)
+	v.rule = "english words"
+	return v
 }
 
 // routeEnglish goes by the words alone. Order matters: a sentence about a schedule or about a thing that is not ours is that also when
 // it names one of our things.
-func (p *Planner) routeEnglish(out parsed) verdict {
+func (p *Planner) routeEnglish(out parsed, bare bool) verdict {
 	const lang = english
 	c := p.cues
+	if bare {
+		c = &cues{}
+	}
 	request := slices.ContainsFunc(out.clauses, func(cl clause) bool { return cl.mood == moodRequest || cl.mood == moodQuery })
 	ours := p.oursOnly(out)
 	uns, own := foreign(out, "uns/"), foreign(out, "own/")

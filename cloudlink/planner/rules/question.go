@@ -40,6 +40,21 @@ func say(lang language, key string) string {
 	return pair[0]
 }
 
+// Reply is what is said for a family of which nothing more is known; of ODL a question.
+func Reply(f turn.Family, inEnglish bool) string {
+	lang, key := korean, string(f)
+	if inEnglish {
+		lang = english
+	}
+	switch f {
+	case turn.ODL:
+		key = doubtNoOperation
+	case turn.SCH:
+		key = "no_schedules"
+	}
+	return say(lang, key)
+}
+
 // question puts a doubt into words, with the choices where there are some.
 func question(lang language, d doubt) string {
 	options := strings.Join(d.options, ", ")

@@ -10,6 +10,7 @@ import (
 // evidence is what the rules of a route look at.
 type evidence struct {
 	reading
+	f         *families
 	out       parsed
 	ours      bool   // the sentence names one of our things, or goes somewhere
 	uns, own  string // the category of a thing that is not ours
@@ -78,9 +79,9 @@ var routes = []rule{
 	{"a fragment", func(e *evidence) bool { return e.fragment }, verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}},
 }
 
-// route finds the family of a Korean sentence.
-func (f *families) route(out parsed, ours bool) verdict {
-	e := &evidence{reading: f.read(out.text), out: out, ours: ours}
+// newEvidence looks at what a Korean sentence does and is about.
+func newEvidence(f *families, seen reading, out parsed, ours bool) *evidence {
+	e := &evidence{reading: seen, f: f, out: out, ours: ours}
 	weak := f.acts.WithRequest
 	e.uns, e.own = e.category("uns", weak), e.category("own", nil)
 	e.schedule = e.has(topicSchedule) || e.has(topicEvent) && e.uns == ""
@@ -105,12 +106,19 @@ func (f *families) route(out parsed, ours bool) verdict {
 	e.outside = e.has(topicPlace) || e.has(topicOutdoor)
 	e.skies = e.has(topicWeather) && e.outside && !e.personal && len(e.tokens) > 1 && len(e.tokens) <= 5 && e.statement && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
 	e.weather = e.weather || e.skies
+	return e
+}
+
+// route finds the family of a Korean sentence.
+func route(e *evidence) verdict {
 	for _, r := range routes {
 		if r.when(e) {
-			return r.then.named(e)
+			v := r.then.named(e)
+			v.rule = r.name
+			return v
 		}
 	}
-	return verdict{family: turn.DEF, runnerUp: turn.STTNull}
+	return verdict{family: turn.DEF, runnerUp: turn.STTNull, rule: "talk"}
 }
 
 // apps are the category of programs by name; what is asked of them is asked of nobody else, unless it is a fact.

@@ -48,38 +48,38 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 	return p
 }
 
-// Plan reads one utterance. It never fails: what it does not understand is a question back or conversation. ModelCalls is 0.
+// Plan reads one utterance, or goes on from what was heard of it. It never fails: what it does not understand is a question back or
+// conversation. ModelCalls is 0.
 func (p *Planner) Plan(_ context.Context, in turn.Input) (turn.Decision, error) {
-	lang := korean
-	if isEnglish(in.Text, in.Locale) {
-		lang = english
-	}
-	r := p.readers[lang]
-	if len(in.Rooms) > 0 {
-		r = r.withRooms(roomsOf(p.cat, in.Rooms))
-	}
-	out := r.parse(in.Text)
-	d := p.decide(r, out)
-	if lang == korean {
-		d.Structure = p.families.structureOf(out.text)
+	h := p.hear(in)
+	d := p.decide(h)
+	if h.ev != nil {
+		d.Structure = p.families.structureOf(h.out.text)
 	}
 	return d, nil
 }
 
 // decide turns what was read into a decision. Steps exist only where nothing is in doubt.
-func (p *Planner) decide(r *reader, out parsed) turn.Decision {
-	lang := r.lang
+func (p *Planner) decide(h *Heard) turn.Decision {
+	out, lang := h.out, h.r.lang
 	clear := len(out.doubts) == 0 && len(out.foreign) == 0 && out.unknown == 0
 	switch {
 	case clear && len(out.intents)+len(out.negated) > 0 || clear && out.control != nil:
-		return p.act(lang, out)
+		return by("every word is accounted for", p.act(lang, out))
 	case out.text.runes == nil:
-		return p.answer(lang, out, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true})
+		return by("nothing said", p.answer(lang, out, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}))
 	}
-	if rest, refused, ok := r.partly(out); ok {
-		return p.actPartly(lang, rest, refused)
+	if rest, refused, ok := h.r.partly(out); ok {
+		return by("a part is refused by name", p.actPartly(lang, rest, refused))
 	}
-	return p.answer(lang, out, p.route(lang, out))
+	v := p.route(h)
+	return by(v.rule, p.answer(lang, out, v))
+}
+
+// by names the rule that decided.
+func by(rule string, d turn.Decision) turn.Decision {
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "rule", ID: rule})
+	return d
 }
 
 // actPartly answers with the steps of what can be done, and says what cannot.

@@ -42,6 +42,14 @@ type Input struct {
 	Rooms    []wire.Room // as the device reported them; nil: the catalog's
 	Now      time.Time   // when it was said, in the zone of the home; zero: nobody knows, and no time of day can be planned
 	Around   Around
+	Heard    Heard  // what the rules have made of the words already; nil: nobody has looked at them
+	Before   *Trace // what the stages before the main planner have found; nil: there were none
+}
+
+// Heard is what a planner has made of the words for itself; who did not make it does not look into it.
+type Heard interface {
+	Of() string  // the words
+	Bare() Heard // the same without what word lists point at
 }
 
 // Step is one step of the plan in the planner's words. Compile turns it into a wire.Request by the catalog only.
@@ -106,6 +114,8 @@ type Decision struct {
 	// Evidence is what the decision rests on, in the order of the words.
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	ModelCalls int64      `json:"model_calls"`
+	// Trace says what each stage found. Nil: the main planner was asked alone.
+	Trace *Trace `json:"trace,omitempty"`
 	// Model says what a language model had to do with it. Nil: none is attached, or none was needed.
 	Model *ModelTrace `json:"model,omitempty"`
 }
