@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/eval"
+	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -55,6 +58,7 @@ func subjectOf(opt planner.Options) eval.Planner {
 func evalCommand(stdout io.Writer) *cobra.Command {
 	var output, catalog string
 	var wrong bool
+	var without []string
 	var model modelSettings
 	cmd := &cobra.Command{
 		Use:   "eval FILE",
@@ -69,7 +73,7 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if output != "text" && output != "json" {
 				return errors.Join(fmt.Errorf("--output %q: want text or json", output), errUsage)
 			}
-			if err := model.validate(); err != nil {
+			if err := errors.Join(model.validate(), knownParts(without)); err != nil {
 				return errors.Join(err, errUsage)
 			}
 			opt, err := parts(settings{catalog: catalog, model: model}, zerolog.Nop())
@@ -85,9 +89,21 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("cannot use %s: %w", args[0], err)
 			}
+			whole := subjectOf(opt)
+			if len(without) > 0 {
+				if opt.Planner, err = lessOf(opt.Planner, without); err != nil {
+					return err
+				}
+			}
 			report, err := eval.Measure(cmd.Context(), subjectOf(opt), rows, kind)
 			if err != nil {
 				return err
+			}
+			if len(without) > 0 && kind == eval.Families {
+				report, err = beside(cmd.Context(), whole, subjectOf(opt), rows, without, report)
+				if err != nil {
+					return err
+				}
 			}
 			if output == "json" {
 				return json.NewEncoder(stdout).Encode(report)
@@ -98,7 +114,48 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "print each row that was decided otherwise than labelled")
+	cmd.Flags().StringSliceVar(&without, "without", nil, "leave parts out, by comma, to see what they are worth: "+strings.Join(pipeline.Parts, ", "))
 	cmd.Flags().StringVar(&catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
 	model.flags(cmd.Flags())
 	return cmd
+}
+
+// knownParts says whether all parts are ones that can be left out.
+func knownParts(parts []string) error {
+	for _, part := range parts {
+		if !slices.Contains(pipeline.Parts, part) {
+			return fmt.Errorf("--without %q: want some of %s", part, strings.Join(pipeline.Parts, ", "))
+		}
+	}
+	return nil
+}
+
+// lessOf is the planner without some parts.
+func lessOf(p planner.Planner, parts []string) (planner.Planner, error) {
+	whole, ok := p.(*pipeline.Planner)
+	if !ok {
+		return nil, fmt.Errorf("internal error: %T has no parts", p)
+	}
+	return whole.Without(parts...), nil
+}
+
+// ablation is a report with what leaving out parts has changed.
+type ablation struct {
+	eval.FamilyReport
+	Difference eval.Difference `json:"difference"`
+}
+
+// Print writes both for people.
+func (a ablation) Print(w io.Writer, wrong bool) {
+	a.Difference.Print(w)
+	a.FamilyReport.Print(w, wrong)
+}
+
+func beside(ctx context.Context, whole, less eval.Planner, rows []eval.Row, without []string, report eval.Report) (eval.Report, error) {
+	families, ok := report.(eval.FamilyReport)
+	if !ok {
+		return report, nil
+	}
+	d, err := eval.Compare(ctx, whole, less, rows, without)
+	return ablation{families, d}, err
 }

@@ -42,6 +42,39 @@ func TestEval(t *testing.T) {
 	}
 }
 
+// TestEvalWithoutAPart: the figures are of the rest, and what the part has changed is told beside them.
+func TestEvalWithoutAPart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	rows := `{"id":"1","text":"거실로 가 줘","family":"ODL"}
+{"id":"2","text":"오늘 날씨 어때","family":"FRG"}
+{"id":"3","text":"나한테 어울리는 말투 추천해줘","family":"DEF"}
+`
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for part, want := range map[string]string{
+		"":              `"strict":1.0000`,
+		"preclassifier": `"strict":0.6667`, // the command stands on its own reading, and conversation is what is left of the taste
+		"second-pass":   `"strict":0.6667`,
+		"ranked-flow":   `"strict":1.0000`,
+		"experience":    `"strict":1.0000`,
+	} {
+		args := []string{"eval", file, "-o", "json"}
+		if part != "" {
+			args = append(args, "--without", part)
+		}
+		var out, log bytes.Buffer
+		if code := run(t.Context(), args, &out, &log); code != 0 || !strings.Contains(out.String(), want) || strings.Contains(out.String(), `"difference":{"without":["`+part) != (part != "") ||
+			!strings.Contains(out.String(), `"intervals":{`) {
+			t.Errorf("without %q: exit %d, %s%s", part, code, out.String(), log.String())
+		}
+	}
+	var out, log bytes.Buffer
+	if code := run(t.Context(), []string{"eval", file, "--without", "thinking"}, &out, &log); code != 2 || !strings.Contains(log.String(), "want some of preclassifier") {
+		t.Errorf("exit %d, %s", code, log.String())
+	}
+}
+
 func TestEvalOfDialogs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.jsonl")
 	row := `{"id":"1","messages":[{"role":"user","content":"내일 식당 예약해 줘"}],"tools":[{"name":"book_restaurant","description":"식당을 예약한다.","required":["date","number_of_people"]}],"expect":"slot","reference":"몇 명이에요?"}`

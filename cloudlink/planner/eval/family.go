@@ -34,6 +34,9 @@ type FamilyReport struct {
 	FalseODL   Ratio                     `json:"false_odl"`
 	StrayActs  int                       `json:"stray_acts"`
 	MacroF1    float64                   `json:"macro_f1"`
+	Intervals  map[string][]float64      `json:"intervals"`    // 95 %, by Wilson, of the shares above
+	Prior      Ratio                     `json:"ranked_prior"` // strict, had the first of the ranked flows decided alone
+	Second     SecondPasses              `json:"second_pass"`
 	PerFamily  map[string]*Score         `json:"per_family"`
 	PerSource  map[string]*Ratio         `json:"per_source"`
 	Confusion  map[string]map[string]int `json:"confusion"` // labelled → decided → rows
@@ -42,6 +45,14 @@ type FamilyReport struct {
 	Compiled   Ratio                     `json:"compiled"` // of the decisions with steps: those that compile to a plan without a fault
 	CompileMS  Times                     `json:"compile_ms"`
 	Wrong      []Wrong                   `json:"wrong"`
+}
+
+// SecondPasses counts how often the narrow question was asked, how often its answer was another family, and how often that was the label.
+type SecondPasses struct {
+	Opened  int `json:"opened"`
+	Changed int `json:"changed"`
+	Mended  int `json:"mended"`
+	Spoilt  int `json:"spoilt"`
 }
 
 // Wrong is a row that was decided otherwise than labelled.
@@ -76,7 +87,26 @@ func MeasureFamilies(ctx context.Context, p Planner, rows []Row) (FamilyReport, 
 		rep.count(row, d)
 	}
 	rep.MacroF1, rep.TurnMS, rep.CompileMS = macro(rep.PerFamily), timesOf(took), timesOf(compiling)
+	rep.Intervals = map[string][]float64{"strict": rep.Strict.within(), "lenient": rep.Lenient.within(), "tier_a": rep.TierA.within(), "tier_b": rep.TierB.within(), "false_odl": rep.FalseODL.within()}
 	return rep, nil
+}
+
+func (rep *FamilyReport) trace(row Row, t *turn.Trace) {
+	rep.Prior.add(string(t.Ranked.Owner) == row.Family)
+	if t.Second == nil {
+		return
+	}
+	rep.Second.Opened++
+	if !t.Second.Changed || t.Main == nil {
+		return
+	}
+	rep.Second.Changed++
+	switch row.Family {
+	case string(t.Second.Family):
+		rep.Second.Mended++
+	case string(t.Main.Family):
+		rep.Second.Spoilt++
+	}
 }
 
 func (rep *FamilyReport) count(row Row, d turn.Decision) {
@@ -92,6 +122,9 @@ func (rep *FamilyReport) count(row Row, d turn.Decision) {
 	}
 	if !row.accepts(string(turn.ODL)) {
 		rep.FalseODL.add(got == string(turn.ODL))
+	}
+	if d.Trace != nil {
+		rep.trace(row, d.Trace)
 	}
 	if row.Family != string(turn.ODL) && (len(d.Steps) > 0 || d.Control != nil) {
 		rep.StrayActs++
@@ -125,8 +158,9 @@ func (rep FamilyReport) Print(w io.Writer, wrong bool) {
 			say(w, "%-9s %-8s for %-8s %s\n", x.ID, x.Decided, x.Labelled, x.Text)
 		}
 	}
-	say(w, "rows %d\nstrict    %s\nlenient   %s\ntier A    %s\ntier B    %s\n", rep.Rows, rep.Strict, rep.Lenient, rep.TierA, rep.TierB)
-	say(w, "false ODL %s, rows of others with a step %d\nmacro F1  %.3f\n\n", rep.FalseODL, rep.StrayActs, rep.MacroF1)
+	say(w, "rows %d, 95 %% intervals in parentheses\nstrict    %s\nlenient   %s\ntier A    %s\ntier B    %s\n", rep.Rows, rep.Strict.Between(), rep.Lenient.Between(), rep.TierA.Between(), rep.TierB.Between())
+	say(w, "false ODL %s, rows of others with a step %d\nmacro F1  %.3f\n", rep.FalseODL.Between(), rep.StrayActs, rep.MacroF1)
+	say(w, "second pass asked in %d, another family in %d (%d mended, %d spoilt); the ranked flows alone %s\n\n", rep.Second.Opened, rep.Second.Changed, rep.Second.Mended, rep.Second.Spoilt, rep.Prior)
 	names := slices.Sorted(maps.Keys(rep.PerFamily))
 	say(w, "%-9s", "label")
 	for _, name := range names {

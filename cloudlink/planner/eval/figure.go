@@ -3,6 +3,7 @@ package eval
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -38,6 +39,35 @@ func (r Ratio) String() string {
 		return "n/a"
 	}
 	return fmt.Sprintf("%d/%d = %.1f %%", r.Right, r.Of, 100*r.Value())
+}
+
+// Interval is where the share lies with 95 % certainty, by Wilson: it also holds for few rows and for shares near 1. ok is false over nothing.
+func (r Ratio) Interval() (low, high float64, ok bool) {
+	if r.Of == 0 {
+		return 0, 0, false
+	}
+	const z = 1.959964
+	n, p := float64(r.Of), r.Value()
+	mid, half := p+z*z/(2*n), z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(0, (mid-half)/(1+z*z/n)), min(1, (mid+half)/(1+z*z/n)), true
+}
+
+// within is the interval as JSON shows it: null over nothing.
+func (r Ratio) within() []float64 {
+	low, high, ok := r.Interval()
+	if !ok {
+		return nil
+	}
+	return []float64{math.Round(low*1e4) / 1e4, math.Round(high*1e4) / 1e4}
+}
+
+// Between is the share with its interval, for people.
+func (r Ratio) Between() string {
+	low, high, ok := r.Interval()
+	if !ok {
+		return "n/a"
+	}
+	return fmt.Sprintf("%s (%.1f to %.1f)", r, 100*low, 100*high)
 }
 
 // Score is how one label was found: precision is over what was decided so, recall over what is labelled so.
