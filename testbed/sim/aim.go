@@ -274,7 +274,7 @@ func (j *judge) rightEnd(id core.WorkflowID, a *aim, r *core.Result, done bool) 
 
 // hadToFallBack: a required effect was lost for good, nobody had decided that, and the rest of the plan went on to its end.
 func (j *judge) hadToFallBack(id core.WorkflowID, a *aim, r *core.Result, wrong func(string, ...any)) {
-	if !a.bounds() || r.Reason == core.ReasonExpired {
+	if !a.bounds() || r.Reason == core.ReasonExpired || j.aborted(id, r) {
 		return
 	}
 	for _, e := range a.Effects {
@@ -335,4 +335,13 @@ func (j *judge) goalsThere(id core.WorkflowID, wf *core.Workflow) {
 	if j.m.tally.Acknowledged++; wf.GoalStatus() != a.told {
 		j.m.failf("lost record: the goal of %s was told to be %s and is %s", id, a.told, wf.GoalStatus())
 	}
+}
+
+// aborted says whether a failed step took the rest of its plan with it, as it was told to. Nothing of the rest is decided about then, also
+// not what could not be stopped and failed by itself.
+func (j *judge) aborted(id core.WorkflowID, r *core.Result) bool {
+	return slices.ContainsFunc(r.Steps, func(s core.StepReport) bool {
+		spec := j.spec(stepRef{id, s.ID})
+		return spec != nil && spec.OnFailure == core.FailAbort && (s.State == core.Failed || s.State == core.TimedOut)
+	})
 }
