@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s.flags(cmd.Flags())
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return errors.Join(err, errUsage) })
 	cmd.CompletionOptions.DisableDefaultCmd = true
-	cmd.AddCommand(evalCommand(stdout))
+	cmd.AddCommand(evalCommand(stdout), turnCommand(stdout))
 	cmd.SetArgs(args)
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)

@@ -21,6 +21,7 @@ func takeSecond(d turn.Decision, s turn.SecondPass, agents *registry.Registry, s
 	d.STTNullSubtype, d.UnsupportedCategory = "", ""
 	f.Own(&d)
 	d.TTSResponse = say(s.Family)
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "second_pass", ID: s.Reason})
 	return d
 }
 

@@ -103,15 +103,32 @@ func public(seen rules.Seen, s said, x registry.Excerpt) []turn.Match {
 			add(m)
 		}
 	}
-	if _, recommends := s.find(cues); recommends && len(out) == 0 {
-		for i, f := range s.fields[:max(0, len(s.fields)-1)] {
-			word := saidOf(f, seen.English)
-			if !word.has(own.NoTarget) && !word.has(own.Self) && !word.has(own.SelfStyle) && !word.has(x.ClassificationHints["public_recommendation_cue"]) {
-				return append(out, turn.Match{ID: "named", Span: s.spoken[i]})
-			}
+	if i := s.last(cues); i >= 0 && len(out) == 0 {
+		if at := asked(s, i); at >= 0 {
+			out = append(out, turn.Match{ID: "named", Span: s.spoken[at]})
 		}
 	}
 	return out
+}
+
+// asked is the word that a request for a recommendation is about: in Korean the last before it that names something, in English the
+// first behind it; -1: none does, or it is the user's own style.
+func asked(s said, cue int) int {
+	step := -1
+	if s.english {
+		step = 1
+	}
+	for i := cue + step; i >= 0 && i < len(s.fields); i += step {
+		word := saidOf(s.fields[i], s.english)
+		switch {
+		case word.has(own.NoTarget):
+		case word.has(own.SelfStyle), word.has(own.Self):
+			return -1
+		default:
+			return i
+		}
+	}
+	return -1
 }
 
 // strategy is how a turn without a target would be answered; empty where it has one.

@@ -43,6 +43,16 @@ func (s said) find(entries []string) (span string, ok bool) {
 	return "", false
 }
 
+// last is where the last word stands that is one of the entries; -1: none.
+func (s said) last(entries []string) int {
+	for i := len(s.fields) - 1; i >= 0; i-- {
+		if _, ok := (said{fields: s.fields[i : i+1], spoken: s.spoken[i : i+1], english: s.english}).find(entries); ok {
+			return i
+		}
+	}
+	return -1
+}
+
 // length is how many words from i on begin with want; 0: they do not.
 func (s said) length(i int, want string, whole bool) int {
 	joined := ""

@@ -137,7 +137,7 @@ func (h *Heard) operations(s *Seen) {
 			}
 		case kindRoom:
 			for _, id := range it.keys {
-				add(&s.Rooms, Match{id, span}, it.start)
+				add(&s.Rooms, Match{id, h.out.text.cite(it.text, span)}, it.start)
 			}
 		}
 	}
