@@ -93,6 +93,10 @@ func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
 	if err := json.Unmarshal(open.Slots, slots); err != nil {
 		return fmt.Errorf("cannot read slots of turn %s: %w", open.TurnID, err)
 	}
+	if len(slots.Missing) == 0 { // nothing is left open: the schedules were spoken of
+		a.Spoken = slots.Targets
+		return nil
+	}
 	a.Slots = slots
 	return nil
 }
@@ -375,7 +379,7 @@ func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer, left
 		}
 	}
 	if left == nil && len(workflows) > 0 { // "취소해 줘" right after it means this one
-		left = &turn.Slots{Operation: schedule.Focus, Targets: workflows}
+		left = &turn.Slots{Targets: workflows}
 	}
 	open := store.Slots{DeviceID: row.DeviceID, TurnID: row.ID, AskedAt: row.CreatedAt}
 	if left != nil {

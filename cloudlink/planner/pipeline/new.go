@@ -1,13 +1,39 @@
 package pipeline
 
 import (
+	"context"
+
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/cloudlink/planner/registry"
+	"deviceagent/cloudlink/planner/rules"
+	"deviceagent/cloudlink/planner/schedule"
+	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
 
 // New joins the stages around a main planner, over one catalog. Everybody who plans (the program, the measuring, the scenarios) joins
 // them here.
 func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
-	return &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag}
+	book := schedule.New(cat, reading(main, cat, words))
+	return &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
+		Shortcuts:   []Shortcut{{Name: "active_schedule", Try: book.Shortcut}},
+		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}},
+	}
+}
+
+// reading is how words are read as an order of now, by the rules alone: also where a model decides, what a schedule does is what the same
+// words would do at once.
+func reading(main Main, cat *catalog.Catalog, words catalogfile.Planner) func(turn.Input) turn.Decision {
+	p, ok := main.(*rules.Planner)
+	if !ok {
+		p = rules.New(cat, words)
+	}
+	return func(in turn.Input) turn.Decision {
+		in.Heard = nil // of other words
+		d, err := p.Plan(context.Background(), in)
+		if err != nil {
+			return turn.Decision{} // it never fails
+		}
+		return d
+	}
 }

@@ -7,9 +7,6 @@ import (
 	"deviceagent/cloudlink/planner/turn"
 )
 
-// Focus is the operation of slots in which nothing is open: the schedule that was spoken of a moment ago. "취소해 줘" means that one.
-const Focus = "focus"
-
 const (
 	deadlineGrace = 10 * 60 * 1000 // ms
 	maxDeadline   = 25 * 60 * 60 * 1000

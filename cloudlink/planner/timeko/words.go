@@ -54,6 +54,11 @@ type lists struct {
 	Each        []string           `json:"each"`
 	EveryUnit   []string           `json:"every_prefix"`
 	Groups      table[string]      `json:"groups"`
+	DayGroups   table[string]      `json:"day_groups"`  // of [Occasions]
+	DayLinks    []string           `json:"day_links"`   // between the days of a list
+	ClockLinks  []string           `json:"clock_links"` // between the two times of a range
+	Tails       []string           `json:"tails"`       // particles behind an occasion, the longest first
+	Strong      []string           `json:"strong"`      // begin an occasion also without a space before them
 	Relatives   table[place]       `json:"relatives"`
 	Holidays    table[[2]int]      `json:"holidays"`         // month, day
 	Moving      table[[3]int]      `json:"weekday_holidays"` // month, weekday, which one; -1 is the last

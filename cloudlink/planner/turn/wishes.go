@@ -23,6 +23,7 @@ type Slots struct {
 	Text      string   `json:"text,omitempty"`        // of a reminder: what to say
 	Request   string   `json:"request,omitempty"`     // the words that say what is to be done, to be read again when the rest is known
 	Part      string   `json:"part_of_day,omitempty"` // am, pm, noon, night: said without an hour, or left open with one
+	Open      []string `json:"open_halves,omitempty"` // start_time, end_time: nothing tells the half of the day yet
 	Targets   []string `json:"targets,omitempty"`     // as in ScheduleWish
 	Missing   []string `json:"missing_slots,omitempty"`
 	TurnID    string   `json:"turn_id,omitempty"` // that began it

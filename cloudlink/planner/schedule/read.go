@@ -1,0 +1,220 @@
+package schedule
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"deviceagent/cloudlink/planner/timeko"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// The operations on schedules.
+const (
+	opCreate = "create"
+	opChange = "change"
+	opCancel = "cancel"
+	opList   = "list"
+)
+
+// said is what one sentence says about schedules.
+type said struct {
+	english  bool
+	text     string // lower case, spaces in a row once
+	runes    []rune
+	found    []timeko.Occasion
+	when     when
+	rest     string // without what says when
+	noun     bool   // a word for what is kept for set times is there
+	question bool
+	op       string
+}
+
+func isEnglish(in turn.Input) bool {
+	hangul := strings.ContainsFunc(in.Text, func(r rune) bool { return unicode.Is(unicode.Hangul, r) })
+	return !hangul && (in.Locale == "en-US" || strings.ContainsFunc(in.Text, unicode.IsLetter))
+}
+
+func (s *said) words() *lists {
+	if s.english {
+		return &english
+	}
+	return &korean
+}
+
+// read takes a sentence apart.
+func read(in turn.Input) *said {
+	s := &said{english: isEnglish(in)}
+	plain := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(",.!?~…\"'“”‘’", r) && r != '~' {
+			return ' '
+		}
+		return r
+	}, keepPoints(in.Text))
+	if s.english {
+		s.text, s.found = englishOccasions(plain, in.Now)
+	} else {
+		s.text, s.found = timeko.Occasions(plain, clockOr(in.Now))
+	}
+	s.runes = []rune(s.text)
+	s.when = whenOf(s.found, s.runes)
+	s.rest = s.without()
+	w := s.words()
+	s.noun = has(s.text, w.Nouns) || s.english && strings.Contains(s.text, "remind")
+	s.question = strings.Contains(in.Text, "?") || s.asks()
+	s.op = s.operation(in.Text)
+	return s
+}
+
+// clockOr is the given moment; without one, days are counted from a day that no schedule can be on, so that nothing is planned from them.
+func clockOr(now time.Time) time.Time {
+	if now.IsZero() {
+		return time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)
+	}
+	return now
+}
+
+// keepPoints spaces out commas and full stops, but not those inside a number or time: 10:30, 12.24, 1,000.
+func keepPoints(text string) string {
+	r := []rune(text)
+	for i, c := range r {
+		inside := i > 0 && i+1 < len(r) && unicode.IsDigit(r[i-1]) && unicode.IsDigit(r[i+1])
+		if (c == '.' || c == ',') && inside {
+			r[i] = map[rune]rune{'.': '/', ',': ' '}[c]
+		}
+	}
+	return string(r)
+}
+
+// without is the sentence less what says when.
+func (s *said) without() string {
+	var out []rune
+	at := 0
+	for _, o := range s.found {
+		out = append(append(out, s.runes[at:o.Start]...), ' ')
+		at = o.End
+		rest := string(s.runes[at:])
+		trimmed := strings.TrimLeft(rest, " ")
+		for _, b := range korean.Behind {
+			if r, ok := strings.CutPrefix(trimmed, b); ok && !s.english && (r == "" || r[0] == ' ') {
+				at += len([]rune(rest)) - len([]rune(r))
+				break
+			}
+		}
+	}
+	out = append(out, s.runes[min(at, len(s.runes)):]...)
+	return strings.Join(strings.Fields(string(out)), " ")
+}
+
+// asks says whether a sentence without a question mark is a question all the same.
+func (s *said) asks() bool {
+	w := s.words()
+	if s.english {
+		return slices.ContainsFunc(w.Ask, func(q string) bool { return strings.HasPrefix(s.text, q) }) || has(s.text, []string{"is there", "are there", "do i have"})
+	}
+	last := s.text
+	if i := strings.LastIndexByte(last, ' '); i >= 0 {
+		last = last[i+1:]
+	}
+	asked := hasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
+	return asked || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !has(last, []string{"줘", "주세"})
+}
+
+// operation says what is wanted of schedules.
+func (s *said) operation(original string) string {
+	w := s.words()
+	give := !s.english && has(lastWords(s.text, 2), []string{"줘", "줄래", "주세", "주실", "주겠", "주라", "달라", "부탁"})
+	switch {
+	case s.english && s.question:
+		return opList
+	case !s.english && s.question && !give:
+		return opList
+	case has(s.text, w.Cancel), s.noun && has(s.text, w.CancelWithNoun) && !has(s.text, []string{"켜", "맞춰"}) && s.endsWithCancel():
+		return opCancel
+	case has(s.text, w.Change) && (s.noun || s.when.anything()):
+		return opChange
+	case s.noun && s.shows():
+		return opList
+	}
+	return opCreate
+}
+
+// endsWithCancel: "알람 꺼 줘" lets go of an alarm; "청정 꺼 줘 예약" is what is to be done.
+func (s *said) endsWithCancel() bool {
+	w := s.words()
+	if s.english {
+		return slices.ContainsFunc(w.CancelWithNoun, func(v string) bool { return strings.HasPrefix(s.text, v) })
+	}
+	rest := s.rest
+	_, word, ok := cutEnd(rest, w.CancelWithNoun)
+	before, _, _ := cutEnd(rest, []string{word})
+	before = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(before), "을"), "를")
+	_, _, noun := cutEnd(before, w.Nouns)
+	return ok && noun
+}
+
+// shows says whether a sentence asks to be told of what is kept: "예약 알려 줘", but not "6시에 약 먹으라고 알려 줘" or "회의 알림 등록해 줘".
+func (s *said) shows() bool {
+	w := s.words()
+	if s.english {
+		return has(s.text, w.Show)
+	}
+	if strings.Contains(s.text, "라고") || strings.Contains(s.text, "다고") {
+		return false
+	}
+	rest := s.rest
+	for _, verb := range []string{"해줘", "해 줘", "줘", "주세요", "해주세요", "해 주세요", "줄래", "달라"} {
+		rest = strings.TrimSuffix(strings.TrimSpace(rest), verb)
+	}
+	_, _, show := cutEnd(strings.TrimSpace(rest), w.Show)
+	if !show {
+		return false
+	}
+	for _, v := range w.Show {
+		rest = strings.TrimSpace(strings.TrimSuffix(rest, v))
+	}
+	rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(rest, "을"), "를"))
+	_, _, noun := cutEnd(rest, w.Nouns)
+	return noun || has(rest, []string{"예약들", "일정들"})
+}
+
+func lastWords(text string, n int) string {
+	f := strings.Fields(text)
+	return strings.Join(f[max(0, len(f)-n):], " ")
+}
+
+// takesBack says whether a sentence is nothing but a wish to leave it: "아니야 됐어", "취소해 줘".
+func (s *said) takesBack() bool {
+	w := s.words()
+	if !has(s.text, w.Never) || s.when.anything() {
+		return false
+	}
+	left := s.rest
+	for _, list := range [][]string{w.Never, w.Nouns, w.Fill, {"해 줘", "해줘", "해", "줘", "할래", "요", "그거", "방금", "방금 거", "그", "이거", "아까", "한 거", "한거", "그냥", "아니", "을", "를", "은", "는"}} {
+		for _, v := range slices.Backward(slices.SortedFunc(slices.Values(list), func(a, b string) int { return len(a) - len(b) })) {
+			if s.english {
+				left = strings.TrimSpace(strings.ReplaceAll(" "+left+" ", " "+v+" ", " "))
+				continue
+			}
+			left = strings.TrimSpace(strings.ReplaceAll(left, v, " "))
+		}
+	}
+	return strings.TrimSpace(left) == ""
+}
+
+// bare is what is left of an answer to a question when words that say nothing are taken off.
+func (s *said) bare() string {
+	w := s.words()
+	fill := slices.SortedFunc(slices.Values(w.Fill), func(a, b string) int { return len(b) - len(a) })
+	left := " " + s.rest + " "
+	for range 3 {
+		for _, v := range fill {
+			left = strings.ReplaceAll(left, " "+v+" ", " ")
+		}
+		for _, v := range w.Nouns {
+			left = strings.ReplaceAll(left, " "+v+" ", " ")
+		}
+	}
+	return strings.TrimSpace(left)
+}

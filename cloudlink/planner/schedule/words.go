@@ -1,0 +1,75 @@
+package schedule
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed data
+var dataFiles embed.FS
+
+// lists are the words of a language, as data.
+type lists struct {
+	Nouns          []string          `json:"nouns"`     // for what is kept for set times
+	Reminders      []string          `json:"reminders"` // those of them that are told and not done
+	Wake           []string          `json:"wake"`
+	Told           []string          `json:"told"`
+	Cancel         []string          `json:"cancel"`
+	CancelWithNoun []string          `json:"cancel_with_noun"` // cancel beside one of the nouns only
+	Change         []string          `json:"change"`
+	Ask            []string          `json:"ask"`
+	Show           []string          `json:"show"`
+	QuestionEnds   []string          `json:"question_ends"`
+	State          []string          `json:"state"`
+	Request        []string          `json:"request"`
+	Never          []string          `json:"never"` // takes back what was asked for
+	All            []string          `json:"all"`
+	Yes            []string          `json:"yes"`
+	SetVerbs       []string          `json:"set_verbs"` // behind a noun: "예약 잡아 줘"
+	Behind         []string          `json:"behind"`    // a time, and say no more: "9시 되면"
+	Fill           []string          `json:"fill"`      // say nothing in the answer to a question
+	Numbers        map[string]int    `json:"numbers"`
+	Parts          map[string]string `json:"parts"`
+}
+
+func readLists(name string) (l lists) {
+	data, err := dataFiles.ReadFile("data/" + name)
+	if err == nil {
+		err = json.Unmarshal(data, &l)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("internal error: cannot read %s: %v", name, err))
+	}
+	return l
+}
+
+var korean, english = readLists("words.json"), readLists("english.json")
+
+func squeeze(text string) string { return strings.ReplaceAll(text, " ", "") }
+
+// has says whether a text has one of the words; spaces do not count in Korean words.
+func has(text string, list []string) bool {
+	folded := squeeze(text)
+	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, squeeze(w)) })
+}
+
+// hasWord says whether one of the words of a text is one of the list.
+func hasWord(text string, list []string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(list, w) })
+}
+
+// cutEnd takes the longest of the words off the end of a text.
+func cutEnd(text string, list []string) (rest, word string, ok bool) {
+	for _, w := range list {
+		if r, found := strings.CutSuffix(text, w); found && len(w) > len(word) {
+			rest, word, ok = strings.TrimRight(r, " "), w, true
+		}
+	}
+	if !ok {
+		return text, "", false
+	}
+	return rest, word, true
+}
