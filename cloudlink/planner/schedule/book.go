@@ -165,6 +165,9 @@ func (b *Book) fillTarget(in turn.Input, s *said, open *turn.Slots) (turn.Decisi
 
 // Refine completes what the main planner decided: a turn of schedules, or an order of now that names a time.
 func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
+	if decided(d) {
+		return d
+	}
 	timed := d.OwnerSelection == turn.ODL && d.AskFollowUp && d.AmbiguityReason == "time_of_day_not_supported"
 	if d.OwnerSelection != turn.SCH && !timed {
 		return keepOpen(in, d)
@@ -182,6 +185,13 @@ func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
 		by = byTime
 	}
 	return merged(d, b.decide(in, s, by))
+}
+
+// decided says whether the shortcut has answered already.
+func decided(d turn.Decision) bool {
+	return slices.ContainsFunc(d.Evidence, func(e turn.Evidence) bool {
+		return e.Kind == "rule" && slices.Contains([]string{byFragment, byFocus, byOnly}, e.ID)
+	})
 }
 
 // keepOpen carries what was left open over a turn about something else, for as long as it counts. A control ends it.
