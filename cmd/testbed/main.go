@@ -31,6 +31,7 @@ var commands = []struct {
 	{"replay", "what a device recorded once more, compared state by state", runReplay},
 	{"metrics", "how goals were kept, by what devices have stored: each figure with its ids", runMetrics},
 	{"model", "a fake server of language models for plannerd, honest or wrong in one way", runModel},
+	{"sentences", "Korean commands composed of the catalog, with the plans that they ask for: the planner is held to them", runSentences},
 	{"wirecost", "messages and bytes that plans cost on the link", runWirecost},
 	{"docs", "do what the guides say, command by command, in empty folders", runDocs},
 	{"run", "play scenarios in virtual time and hold them to all that they say", runScenarios},
