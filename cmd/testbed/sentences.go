@@ -10,10 +10,6 @@ import (
 	"os"
 	"slices"
 
-	"deviceagent/bridge/catalogfile"
-	"deviceagent/cloudlink/planner/pipeline"
-	"deviceagent/cloudlink/planner/rules"
-	"deviceagent/packaging/catalog"
 	"deviceagent/testbed/sentences"
 )
 
@@ -37,14 +33,10 @@ func runSentences(ctx context.Context, args []string) error {
 	if f.NArg() > 0 || *count < 1 || *output != "text" && *output != "json" {
 		return usageError{fmt.Errorf("want no argument, a count of 1 or more and -o text or json")}
 	}
-	cat, words, err := catalogfile.Load(defaults.Files)
-	if err != nil {
-		return err
-	}
 	if *list {
 		return listSentences(os.Stdout, *seed, *count)
 	}
-	report, err := sentences.Judge(ctx, pipeline.New(rules.New(cat, words), cat, words), cat, *seed, *count)
+	report, err := sentences.JudgeRules(ctx, *seed, *count)
 	if err != nil {
 		return err
 	}
@@ -60,11 +52,7 @@ func runSentences(ctx context.Context, args []string) error {
 }
 
 func listSentences(w io.Writer, seed uint64, count int) error {
-	cat, _, err := catalogfile.Load(defaults.Files)
-	if err != nil {
-		return err
-	}
-	cases, err := sentences.Compose(cat, seed, count)
+	cases, err := sentences.ComposeDefault(seed, count)
 	for _, c := range cases {
 		fmt.Fprintf(w, "%s\n    %s\n", c.Text, c.Want)
 	}

@@ -107,6 +107,7 @@ func (c *composer) parts() []part {
 		}
 		if len(out) > 0 && p.delayMS == 0 && p.cond == nil && !p.negated && c.chance(6) && p.room != "" && p.op.Room != "" {
 			p.before = c.roomName(c.otherRoom(p.room)) + " 말고"
+			p.noun = strings.TrimPrefix(p.noun, " ")
 		}
 		out = append(out, p)
 	}
@@ -262,7 +263,7 @@ func sound(parts []part) bool {
 		case last:
 		case p.link == linkWith && (parts[i+1].refused != "" || parts[i+1].negated || parts[i+1].cond != nil || parts[i+1].delayMS > 0 || p.afterWork || p.cond != nil):
 			return false
-		case p.link == linkChain && (parts[i+1].refused != "" || parts[i+1].negated || parts[i+1].op.Room != "" && parts[i+1].room == p.room):
+		case p.link == linkChain && (parts[i+1].cond != nil || parts[i+1].refused != "" || parts[i+1].negated || parts[i+1].op.Room != "" && parts[i+1].room == p.room):
 			return false
 		case p.link == linkEnds && (parts[i+1].refused != "" || parts[i+1].negated || parts[i+1].cond != nil || parts[i+1].delayMS > 0):
 			return false
@@ -284,11 +285,27 @@ func sound(parts []part) bool {
 		if !last && p.link == linkWith && (p.room != "" && parts[i+1].room != "" || p.op.ID == parts[i+1].op.ID || parts[i+1].op.ID == "return") {
 			return false // a robot is at one place
 		}
-		if p.afterWork && p.op.ID == "clean" {
+		if !first && p.skill && parts[i-1].skill && p.params["topic"] == parts[i-1].params["topic"] {
+			return false
+		}
+		if p.op.Output != "" && read(parts[:i]) == p.op.Output {
+			return false // read again under its own condition
+		}
+		if p.afterWork && p.op.ID == "clean" || p.cond != nil && p.cond.Reads != "" && p.op.Output != "" {
 			return false
 		}
 	}
 	return wanted > 0
+}
+
+// read is what a condition that goes on has read; empty: none does.
+func read(parts []part) string {
+	for i, p := range parts {
+		if p.cond != nil && (i == 0 || p.link == linkChain) {
+			return p.cond.Reads
+		}
+	}
+	return ""
 }
 
 func sharedBehind(parts []part) bool {
@@ -331,7 +348,7 @@ func (c *composer) say(parts []part) (string, []string) {
 		note(*p, features)
 	}
 	text := strings.Join(strings.Fields(strings.Join(words, " ")), " ")
-	text = strings.ReplaceAll(text, " .", ".")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, " .", "."), "?.", "?")
 	return c.spacing(text, features), sorted(features)
 }
 
@@ -368,6 +385,7 @@ func (c *composer) close(p part, last bool, features map[string]bool) string {
 			v = prefixed(head, c.v.Verbs[noun])
 		}
 	}
+	delete(features, "…고")
 	switch {
 	case p.negated:
 		features["negation"] = true
@@ -391,6 +409,10 @@ func (c *composer) close(p part, last bool, features map[string]bool) string {
 		return v.Past + "다가"
 	}
 	features["connective"] = true
+	features["…고"] = c.chance(50)
+	if features["…고"] {
+		return v.And
+	}
 	return pick(c, []string{v.And, v.And, v.And, v.And + " 나서", v.Gone + " 뒤에", v.Gone + " 다음에", v.Gone + " 후에", v.Gone + " 다음", v.And + " 나면"})
 }
 
@@ -421,7 +443,7 @@ func (c *composer) between(p part, features map[string]bool) []string {
 		return []string{"도착하면"}
 	case p.link == linkEnds:
 		return []string{pick(c, []string{"끝나면", "다 끝나면", "끝나고 나면"})}
-	case p.link == linkSeq && c.chance(10):
+	case p.link == linkSeq && c.chance(15) && features["…고"]:
 		return []string{pick(c, []string{"그다음에", "그리고", "이어서"})}
 	}
 	return nil

@@ -2,6 +2,7 @@
 // counts how many the planner gets exactly right. Rooms, operations and limits are the catalog's; the words around them are its own.
 //
 // It promises: the same seed gives the same sentences; what is expected follows from the parts that a sentence was put together from, never
-// from reading it. It must not import the rules of the planner: a fault of theirs would be expected as well. Meaning: docs/planner.md, what
+// from reading it. What is expected must not come from the rules of the planner (rules.go alone knows them, to judge them): a fault of
+// theirs would be expected as well. Meaning: docs/planner.md, what
 // the words mean.
 package sentences

@@ -93,6 +93,9 @@ func planned(cat *catalog.Catalog, c Case, d turn.Decision) string {
 	}) {
 		return nothing
 	}
+	if len(d.Steps) == 0 && c.Want == answered+string(d.OwnerSelection) {
+		return c.Want
+	}
 	text := p.String()
 	if d.Control != nil {
 		text = d.Control.Verb + " " + d.Control.Scope + "; " + text

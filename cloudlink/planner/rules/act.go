@@ -140,9 +140,7 @@ func (f *families) stemsOf(word string) []string {
 }
 
 func (f *families) readSentence(r *reading, tokens []token, marked bool) {
-	for len(tokens) > 1 && slices.Contains(f.acts.Trailing, tokens[len(tokens)-1].text) {
-		tokens = tokens[:len(tokens)-1] // "확인 좀"
-	}
+	tokens = f.untrailed(tokens) // "확인 좀"
 	joined := ""
 	for i, k := range tokens {
 		joined += k.text
@@ -249,7 +247,16 @@ func (f *families) isFragment(r reading) bool {
 	if len(r.sentences) > 1 || len(r.tokens) > maxFragment || r.question || r.give || r.curious || r.desire {
 		return false
 	}
-	return !f.endsSentence(r.tokens[len(r.tokens)-1], len(r.tokens) > 1)
+	tokens := f.untrailed(r.tokens)
+	return !f.endsSentence(tokens[len(tokens)-1], len(tokens) > 1)
+}
+
+// untrailed takes off what stands behind the verb and says nothing: "힘들었어 오늘 좀".
+func (f *families) untrailed(tokens []token) []token {
+	for len(tokens) > 1 && slices.Contains(f.acts.Trailing, tokens[len(tokens)-1].text) {
+		tokens = tokens[:len(tokens)-1]
+	}
+	return tokens
 }
 
 // maxFragment is how many words of a broken sentence are taken for a fragment; longer ones are somebody talking.

@@ -28,24 +28,31 @@ var moods = map[string]mood{
 	"adv": moodDeclare, "adn_n": moodDeclare, "adn_l": moodDeclare, "adn_p": moodDeclare, "ji": moodDeclare, "before": moodDeclare,
 }
 
-// split cuts the items into clauses after each linking ending and at each connecting word.
-func split(items []item, question bool) []clause {
+// split cuts the items into clauses after each linking ending, at each connecting word and at the end of each sentence.
+func split(items []item, t text) []clause {
 	var out []clause
 	var cur []item
+	asked := false // the clause that ends here was said as a question
 	flush := func(link string) {
 		if len(cur) > 0 {
-			out = append(out, newClause(cur, link, question))
+			out = append(out, newClause(cur, link, asked))
 			cur = nil
 		} else if len(out) > 0 && out[len(out)-1].link == "" {
 			out[len(out)-1].link = link
 		}
 	}
 	for i, it := range items {
+		var ends bool
+		ends, asked = t.stops(items, i)
 		if it.kind == kindConnect {
 			flush("seq")
 			continue
 		}
 		cur = append(cur, it)
+		if ends && i+1 < len(items) && !(isPredicate(it) && (isLink(it.fn) || it.fn == "cond" || it.fn == "reason")) {
+			flush("")
+			continue
+		}
 		if isPredicate(it) && (isLink(it.fn) || it.fn == "cond" || it.fn == "reason") {
 			flush(it.fn)
 			continue
@@ -56,6 +63,22 @@ func split(items []item, question bool) []clause {
 	}
 	flush("")
 	return out
+}
+
+// stops says whether a sentence ends behind an item, and whether it is a question there: by the mark, at the end of all by the last one.
+func (t text) stops(items []item, i int) (ends, asked bool) {
+	if i == len(items)-1 {
+		return true, t.question
+	}
+	for at := items[i].end; at < items[i+1].start; at++ {
+		switch t.original[at] {
+		case '?':
+			return true, true
+		case '.', '!', ';':
+			ends = true
+		}
+	}
+	return ends, false
 }
 
 // isFinal says whether an ending closes a sentence: "거실로 가. 청정해." are two requests in order.

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"deviceagent/bridge/wire"
 )
@@ -21,15 +22,22 @@ type conditional struct {
 	frame *frame
 	said  string
 	then  bool // no condition: the earlier step of the same sentence has ended ("끝나면")
+	// after is 1 + the intent that has ended, where it is not the last; anchor the event of work that began before the sentence.
+	after  int
+	anchor string
+	on     string // the day that is meant
 }
 
 // readCondition reads a clause that ends in -면. Only what the catalog can answer is a condition.
 func (g *grounding) readCondition(intents []intent) (conditional, *doubt) {
-	if g.isEnd(intents) {
-		if len(intents) == 0 {
+	if end, ok := g.ending(intents); ok {
+		if !end.then && end.after == 0 && end.anchor == "" {
 			return conditional{}, &doubt{reason: doubtEvent}
 		}
-		return conditional{then: true}, nil
+		return end, nil
+	}
+	if f := g.p.frames["weather"]; f != nil && g.rains(intents) {
+		return g.weatherCondition(f)
 	}
 	f := g.conditionFrame(intents)
 	if f == nil || f.Metric == nil || !g.onlyCondition() {
@@ -41,23 +49,106 @@ func (g *grounding) readCondition(intents []intent) (conditional, *doubt) {
 	return g.graded(f)
 }
 
-// isEnd says whether the clause only waits for what came before: 끝나면, 도착하면, 다 되면.
-// What it names has to be what the last intent does: otherwise it waits for other work.
-func (g *grounding) isEnd(intents []intent) bool {
-	ended := false
+// ending says whether the clause only waits for an end: 끝나면, 도착하면, 다 되면. It is that of what it names: the last intent, an earlier
+// one, or else work that was under way before. Without a name it is the last intent's.
+func (g *grounding) ending(intents []intent) (end conditional, ok bool) {
+	ended, all := false, false
+	var named []item
 	for _, it := range g.clause.items {
 		switch {
 		case it.kind == kindVerb && (it.key == "ended" || it.key == "arrive"), it.kind == kindState && it.key == "become":
 			ended = true
-		case it.kind == kindFiller, it.kind == kindEvery:
-		case len(intents) == 0 && (it.kind == kindThing || it.kind == kindActNoun):
-		case len(intents) > 0 && namesLast(intents[len(intents)-1], it):
-		case it.kind == kindRoom && len(it.keys) == 1 && g.p.rooms[it.keys[0]].name == g.at && g.at != "":
+		case it.kind == kindEvery:
+			all = true
+		case it.kind == kindFiller, it.kind == kindPronoun, it.kind == kindDelay, it.kind == kindWork, it.kind == kindHere:
+		case it.kind == kindVerb && it.fn == "adn_p" && it.key == "do": // "지금 하는 청정"
+		case it.kind == kindThing || it.kind == kindActNoun:
+			named = append(named, it)
+		case it.kind == kindVerb && all && len(intents) > 0 && namesLast(intents[len(intents)-1], item{kind: kindActNoun, key: it.key}):
+			ended = true // "다 재면"
+		case it.kind == kindRoom && len(it.keys) == 1 && (len(intents) == 0 || g.p.rooms[it.keys[0]].name == g.at && g.at != ""):
 		default:
-			return false
+			return end, false
 		}
 	}
-	return ended && !g.clause.negated
+	if !ended || g.clause.negated {
+		return end, false
+	}
+	at := g.endOf(intents, named)
+	switch {
+	case at == len(intents)-1 && at >= 0:
+		end.then = true
+	case at >= 0:
+		end.after = at + 1
+	default:
+		end.anchor = g.underWay(named)
+		return end, end.anchor != "" || len(intents) == 0
+	}
+	return end, true
+}
+
+// endOf is the intent that all names fit, the latest first; -1: none.
+func (g *grounding) endOf(intents []intent, named []item) int {
+	for i, in := range slices.Backward(intents) {
+		if !slices.ContainsFunc(named, func(it item) bool { return !namesLast(in, it) }) {
+			return i
+		}
+		if len(named) == 0 {
+			break
+		}
+	}
+	return -1
+}
+
+// underWay is the event with which work ends that is named and not of this sentence.
+func (g *grounding) underWay(named []item) string {
+	event := ""
+	for _, it := range named {
+		if it.kind != kindThing {
+			continue
+		}
+		for _, key := range it.keys {
+			if f := g.p.frames[key]; f != nil && f.EndEvent != "" {
+				event = f.EndEvent
+			}
+		}
+	}
+	return event
+}
+
+// rains says whether the clause is about rain: "비 오면", or "오면" alone where the sky was looked up before.
+func (g *grounding) rains(intents []intent) bool {
+	for _, it := range g.clause.items {
+		if it.kind == kindState && (it.key == "rain" || it.key == "dry") {
+			return true
+		}
+	}
+	looked := slices.ContainsFunc(intents, func(in intent) bool { return in.frame.ID == "weather" })
+	pred, ok := g.clause.predicate()
+	return looked && ok && pred.kind == kindVerb && pred.key == "go" && strings.HasPrefix(g.text.span(pred.start, pred.end), "오") && len(g.clause.find(kindRoom)) == 0
+}
+
+// weatherCondition reads whether it has to rain, or not to.
+func (g *grounding) weatherCondition(f *frame) (conditional, *doubt) {
+	rain := !g.clause.negated
+	cond := conditional{frame: f}
+	for _, it := range g.clause.items {
+		switch it.kind {
+		case kindState:
+			if it.key == "dry" {
+				rain = !rain
+			} else if it.key != "rain" {
+				return cond, &doubt{reason: doubtCondition, frame: f}
+			}
+		case kindWhen:
+			cond.on = it.key
+		case kindFiller, kindManner, kindPronoun, kindVerb:
+		default:
+			return cond, &doubt{reason: doubtCondition, frame: f}
+		}
+	}
+	cond.when = wire.Condition{Ref: f.Metric.OutputKey + "." + f.Metric.Flag, Op: "eq", Value: wire.Value{V: rain}}
+	return cond, nil
 }
 
 // namesLast says whether a noun means what the intent does: "청정 끝나면" after cleaning, "측정 끝나면" after a measurement.

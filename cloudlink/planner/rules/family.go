@@ -168,7 +168,7 @@ func (p *Planner) oursOnly(out parsed) bool {
 			if allowed == 2 && isLink(it.fn) {
 				linked = true
 			}
-			moves = moves || it.key == "go" || it.key == "return"
+			moves = moves || it.key == "go" || it.key == "return" || it.key == "visit"
 		}
 	}
 	asked := slices.ContainsFunc(out.clauses, func(c clause) bool {

@@ -140,12 +140,14 @@ func (g *grounding) takeRest(in *intent, _ action, op catalog.Operation) *doubt 
 		switch it.kind {
 		case kindHome:
 			ok = ok || in.frame.Home
-		case kindHere:
+		case kindHere, kindPronoun:
 			ok = ok || in.frame.Here
 		case kindBrief:
 			ok = ok || in.frame.Brief
 		case kindState, kindStateNoun, kindAsk, kindCopula, kindMeasure, kindEvery:
-			ok = ok || op.ReadOnly && it.key != "wish"
+			ok = ok || op.ReadOnly && it.key != "wish" || it.kind == kindEvery && it.text == "다" && len(op.MoreEffects) > 0 && isLink(g.clause.link) // "청정 다 하고"
+		case kindWhen:
+			ok = ok || op.ReadOnly && it.key == "today" // what it is like now
 		case kindNumber, kindPercent:
 			ok = ok || op.ReadOnly && g.clause.mood == moodQuery
 		}

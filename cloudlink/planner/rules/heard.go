@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -15,6 +16,8 @@ type Heard struct {
 	out  parsed
 	ev   *evidence // Korean
 	bare bool
+
+	rooms []wire.Room // that the device reported
 }
 
 // Of gives the words.
@@ -44,11 +47,8 @@ func (p *Planner) hear(in turn.Input) *Heard {
 	if isEnglish(in.Text, in.Locale) {
 		lang = english
 	}
-	r := p.readers[lang]
-	if len(in.Rooms) > 0 {
-		r = r.withRooms(roomsOf(p.cat, in.Rooms))
-	}
-	h := &Heard{of: in.Text, r: r, out: r.parse(in.Text)}
+	r := p.reader(p.readers, lang, in.Rooms)
+	h := &Heard{of: in.Text, r: r, out: r.parse(in.Text), rooms: in.Rooms}
 	if lang == korean {
 		h.ev = newEvidence(p.families, p.families.read(h.out.text), h.out, p.oursOnly(h.out))
 	}
@@ -97,8 +97,7 @@ func (h *Heard) Seen() Seen {
 	if len(fields) > 0 {
 		s.Ended = fields[len(fields)-1]
 	}
-	clear := len(h.out.doubts) == 0 && len(h.out.foreign) == 0 && h.out.unknown == 0
-	s.Explicit = clear && (len(h.out.intents)+len(h.out.negated) > 0 || h.out.control != nil)
+	s.Explicit = h.out.clear()
 	s.Clock = slices.ContainsFunc(h.out.items, func(it item) bool { return it.kind == kindClock })
 	h.operations(&s)
 	if h.bare {

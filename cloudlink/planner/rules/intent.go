@@ -24,6 +24,12 @@ type intent struct {
 	clause  int    // which clause it came from
 	span    string
 	timed   bool // the words say how long
+
+	silent bool   // looked up, and nobody asked to be told
+	takes  bool   // what was looked up just before is looked for
+	gives  string // the output key that another one takes
+	anchor string // the event of other work that it waits for
+	after  int    // 1 + the intent that it waits for in place of the one before; 0: the one before
 }
 
 // doubt is why a clause did not become an intent. Slot and Options are for the question back.
@@ -62,6 +68,7 @@ type grounding struct {
 	used   []bool
 	prev   *intent
 	at     string // where the robot will be by then, if the words say
+	judged bool   // the next clause is a condition
 	text   text
 }
 
@@ -140,6 +147,9 @@ func (g *grounding) ground() (intent, *doubt) {
 	if len(things) == 0 {
 		frames = g.implied(acts)
 	}
+	if in, ok := g.notice(); ok {
+		return in, nil
+	}
 	if len(frames) == 0 {
 		return intent{}, &doubt{reason: doubtNoOperation}
 	}
@@ -150,6 +160,11 @@ func (g *grounding) ground() (intent, *doubt) {
 // what was named before ("청정 켜고 10분 뒤에 꺼 줘").
 func (g *grounding) implied(acts []string) []*frame {
 	stops := slices.Contains(acts, "stop") || slices.Contains(acts, "cancel")
+	for _, it := range g.clause.find(kindState) {
+		if f := g.p.frames[map[string]string{"rain": "weather", "dry": "weather", "jam": "traffic"}[it.key]]; f != nil {
+			return []*frame{f}
+		}
+	}
 	if g.prev != nil && len(g.clause.find(kindRoom)) == 0 {
 		for _, act := range acts {
 			if _, ok := g.prev.frame.Acts[act]; ok && slices.Contains([]string{"on", "off", "start", "stop", "set", "query", "measure"}, act) {
@@ -160,7 +175,7 @@ func (g *grounding) implied(acts []string) []*frame {
 	for _, pair := range []struct {
 		ok    bool
 		frame string
-	}{{slices.Contains(acts, "purify"), "clean"}, {slices.Contains(acts, "mute") || slices.Contains(acts, "unmute"), "volume"}, {slices.Contains(acts, "hush"), "quiet"}, {stops, "halt"}, {slices.Contains(acts, "return"), "return"}, {slices.Contains(acts, "go"), "move"}} {
+	}{{slices.Contains(acts, "purify"), "clean"}, {slices.Contains(acts, "mute") || slices.Contains(acts, "unmute"), "volume"}, {slices.Contains(acts, "hush"), "quiet"}, {stops, "halt"}, {slices.Contains(acts, "return"), "return"}, {slices.Contains(acts, "go") || slices.Contains(acts, "visit") && isLink(g.clause.link), "move"}} {
 		if f := g.p.frames[pair.frame]; pair.ok && f != nil {
 			return []*frame{f}
 		}
@@ -185,6 +200,9 @@ func (g *grounding) choose(frames []*frame, acts []string, things []item) (inten
 			}
 			if other := g.p.frames[a.Frame]; a.Frame != "" && other != nil {
 				f, a = other, other.Acts[act]
+			}
+			if f.Skill != "" {
+				return g.fillSkill(f, act)
 			}
 			return g.fill(f, a, act)
 		}

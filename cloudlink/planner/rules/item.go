@@ -44,6 +44,10 @@ const (
 	kindFiller    kind = "filler"
 	kindForeign   kind = "foreign" // key: what it belongs to; never ours
 	kindIf        kind = "if"      // English: opens a condition
+	kindWhen      kind = "when"    // key: today, tomorrow; of what is looked up
+	kindManner    kind = "manner"  // says nothing new of what is told
+	kindPronoun   kind = "pronoun" // what was looked up just before
+	kindMeanwhile kind = "meanwhile"
 	kindUnknown   kind = "unknown"
 )
 

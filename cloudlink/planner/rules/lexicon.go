@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
 
@@ -55,6 +56,15 @@ type frame struct {
 	SayParams        sayParams                    `json:"say_params,omitempty"`
 
 	fromCatalog bool // made of a catalog entry that no frame knows
+
+	// Skill is what the cloud does, in place of a method; Route who owns it, Args what it is always told.
+	Skill  string         `json:"skill,omitempty"`
+	Route  turn.Family    `json:"route,omitempty"`
+	Args   map[string]any `json:"args,omitempty"`
+	Open   bool           `json:"open,omitempty"`   // words that nobody knows are what is looked for
+	Titled bool           `json:"titled,omitempty"` // they are a title
+	// EndEvent is given when work of this kind that is under way has ended.
+	EndEvent string `json:"end_event,omitempty"`
 }
 
 // action is what one act means for a frame. Empty fields: the frame's own method, no argument.
@@ -82,6 +92,7 @@ type metric struct {
 	Grade     string `json:"grade,omitempty"`
 	Number    string `json:"number,omitempty"`
 	Context   string `json:"context,omitempty"`
+	Flag      string `json:"flag,omitempty"` // a field that is true or false
 }
 
 // speech is how the acknowledgement names the action: Korean as noun phrase, connecting and final form.
@@ -142,7 +153,9 @@ type koreanWords struct {
 	Since         []string            `json:"since"`
 	Can           []string            `json:"can"`
 	Exclude       []string            `json:"exclude"`
+	Meanwhile     []string            `json:"meanwhile"`
 	Fillers       []string            `json:"fillers"`
+	Alone         []string            `json:"alone"` // fillers that count only between spaces
 	Everything    []string            `json:"everything"`
 	Work          []string            `json:"work"`
 	Deictic       []string            `json:"deictic"`

@@ -1,13 +1,16 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Words that together are one: "청정" + "하", "켜" + "줘", "갈" + "수" + "있어", "가지" + "마", "30초" + "뒤". Each rule looks at the
 // list once, from the left.
 
 // merge applies the rules in order.
 func merge(items []item) []item {
-	items = mergeActNouns(items)
+	items = mergeGiving(mergeActNouns(items))
 	items = mergeAux(items)
 	items = mergeNegation(items)
 	items = mergeCan(items)
@@ -16,6 +19,16 @@ func merge(items []item) []item {
 	items = mergeTimes(items)
 	items = mergeAfter(items)
 	return mergeParticles(items)
+}
+
+// mergeGiving: a verb that has 주- in itself (들려주) asks for it like one that has it behind.
+func mergeGiving(items []item) []item {
+	for i, it := range items {
+		if rest, ok := strings.CutPrefix(it.text, "들려"); ok && it.kind == kindVerb && rest != "" {
+			items[i].give = strings.ContainsAny(rest[:len("주")], "주줘줄줬준")
+		}
+	}
+	return items
 }
 
 // mergeActNouns: 이동 + 하다 is the verb of the noun. 부탁해 asks for what was named before it.
@@ -179,6 +192,11 @@ func mergeAfter(items []item) []item {
 		case it.kind == kindDuring && last >= 0 && isPredicate(out[last]) && out[last].fn == "adn_p":
 			out[last].fn, out[last].end = "cond", it.end // "청정하는 동안": it may be going on or not, nobody asked to begin it
 			continue
+		case it.kind == kindMeanwhile && last >= 0 && isPredicate(out[last]) && (out[last].fn == "adn_p" || out[last].fn == "simul"):
+			out[last].fn, out[last].end = "simul", it.end // "청정하는 동시에"
+			continue
+		case it.kind == kindMeanwhile:
+			it.kind = kindUnknown
 		case it.kind == kindSince && last >= 0 && isPredicate(out[last]) && i+1 < len(items) && items[i+1].kind == kindDelay:
 			out[last].fn = "seq"
 			continue

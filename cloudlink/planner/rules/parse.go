@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // parsed is all that the words of one utterance say.
@@ -53,7 +54,7 @@ func (p *reader) clausesOf(items []item, t text) []clause {
 	if p.lang == english {
 		return englishClauses(items, t)
 	}
-	all := split(items, t.question)
+	all := split(items, t)
 	for i := 0; i < len(all); i++ {
 		parts := spread(all[i])
 		if len(parts) < 2 || all[i].link != "chain" {
@@ -88,6 +89,8 @@ type state struct {
 	when    *conditional
 	opens   bool // the condition began the sentence
 	taken   bool // an intent hangs on it
+	anchor  string
+	after   int
 }
 
 // readClauses reads each clause in turn. A condition holds for the clause after it and for what is chained to that by -아서. One that
@@ -96,6 +99,7 @@ func (p *reader) readClauses(out *parsed) {
 	var st state
 	for n, c := range out.clauses {
 		g := &grounding{p: p, clause: c, cat: p.cat, text: out.text, at: st.at}
+		g.judged = n+1 < len(out.clauses) && out.clauses[n+1].link == "cond"
 		if len(out.intents) > 0 {
 			g.prev = &out.intents[len(out.intents)-1]
 		}
@@ -124,7 +128,7 @@ func (p *reader) readClauses(out *parsed) {
 			p.takeIntent(out, g, &st, n)
 		}
 	}
-	if st.when != nil && !st.taken || st.delayMS > 0 {
+	if st.when != nil && !st.taken || st.delayMS > 0 || st.anchor != "" || st.after > 0 {
 		out.doubts = append(out.doubts, doubt{reason: doubtNoOperation})
 	}
 }
@@ -184,15 +188,42 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 		last := &out.intents[len(out.intents)-1]
 		last.link, last.act = "seq", endAct(last)
 		return
+	case cond.after > 0:
+		out.intents[cond.after-1].act = endAct(&out.intents[cond.after-1])
+		out.intents[len(out.intents)-1].link, st.after = "seq", cond.after
+		return
+	case cond.anchor != "":
+		st.anchor = cond.anchor
+		return
 	}
 	st.opens, st.taken = len(out.intents) == 0, false
-	if cond.frame != nil && !slices.ContainsFunc(out.intents, func(in intent) bool { return in.frame == cond.frame }) {
-		out.intents = append(out.intents, intent{frame: cond.frame, act: "query", method: cond.frame.Method, params: wire.Object{}, link: "seq",
-			span: out.text.span(g.clause.start, g.clause.end), clause: n, delayMS: st.delayMS})
-		st.delayMS = 0
+	if cond.frame != nil && !slices.ContainsFunc(out.intents, func(in intent) bool { return in.frame == cond.frame && in.reads() }) {
+		out.intents = append(out.intents, st.hand(readingFor(cond, intent{clause: n, span: out.text.span(g.clause.start, g.clause.end)})))
 	}
 	cond.said = out.text.span(g.clause.start, g.clause.end)
 	st.when = &cond
+}
+
+// reads says whether others may take what the intent finds out.
+func (in *intent) reads() bool { return in.frame.Skill == "" || in.silent }
+
+// hand gives an intent what the sentence has said before it: a delay, the end that it waits for.
+func (st *state) hand(in intent) intent {
+	in.delayMS, in.anchor, in.after = st.delayMS, st.anchor, st.after
+	st.delayMS, st.anchor, st.after = 0, "", 0
+	return in
+}
+
+// readingFor is the intent to find out what a condition is about.
+func readingFor(cond conditional, in intent) intent {
+	in.frame, in.act, in.method, in.params, in.link, in.silent = cond.frame, "query", cond.frame.Method, wire.Object{}, "seq", true
+	for _, name := range sortedKeys(cond.frame.Args) {
+		in.params[name] = wire.Value{V: cond.frame.Args[name]}
+	}
+	if cond.on != "" {
+		in.params["when"] = wire.Value{V: cond.on}
+	}
+	return in
 }
 
 // endAct: "청정 켜고 끝나면" waits for the end, not for the start.
@@ -212,7 +243,12 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 		out.doubts = append(out.doubts, *d)
 		return
 	}
-	in.link, in.clause, in.delayMS = g.clause.link, n, st.delayMS
+	if in.takes && !handOver(out.intents) {
+		out.doubts = append(out.doubts, doubt{reason: doubtUnknownWord})
+		return
+	}
+	in = st.hand(in)
+	in.link, in.clause = g.clause.link, n
 	if st.when != nil {
 		when := st.when.when
 		in.when, in.ifSaid = &when, st.when.said
@@ -224,15 +260,38 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 	if st.taken && !(st.opens && g.goesOn()) {
 		st.when = nil
 	}
-	st.delayMS = 0
 	if in.room != "" {
 		st.at = in.room
 	}
-	if g.prev != nil && g.prev.method == in.method && g.cat.Operations[in.method].ReadOnly && in.when == nil && in.delayMS == 0 && in.room == "" {
-		g.prev.link = in.link
+	if g.sameAgain(in) {
+		g.prev.link, g.prev.silent = in.link, in.silent && (g.prev.silent || g.prev.act == "state") // "비 온대? 확인하고" only looks
 		return
 	}
 	out.intents = append(out.intents, in)
+}
+
+// sameAgain says whether the clause asks once more for what was just looked at: "확인해서 알려줘".
+func (g *grounding) sameAgain(in intent) bool {
+	if g.prev == nil || in.when != nil || in.delayMS > 0 || in.room != "" || in.anchor != "" || in.after > 0 {
+		return false
+	}
+	if in.frame.Skill != "" {
+		return in.frame == g.prev.frame && len(g.clause.find(kindThing))+len(g.clause.find(kindUnknown)) == 0
+	}
+	return g.prev.method == in.method && g.cat.Operations[in.method].ReadOnly
+}
+
+// handOver lets the last look-up give what it finds to the next one; false: there is none.
+func handOver(intents []intent) bool {
+	if len(intents) == 0 {
+		return false
+	}
+	last := &intents[len(intents)-1]
+	if last.frame.Route != turn.FRG {
+		return false
+	}
+	last.silent, last.gives = true, "places"
+	return true
 }
 
 // goesOn says whether the sentence goes on behind this clause, by its ending: what comes after a full stop or 그리고 is another one.
@@ -247,7 +306,7 @@ func (g *grounding) goesOn() bool {
 
 // repeatsQuery says whether a clause only asks to tell what was just measured.
 func (g *grounding) repeatsQuery() bool {
-	if g.prev == nil || !g.cat.Operations[g.prev.method].ReadOnly || !g.known() {
+	if g.prev == nil || !g.cat.Operations[g.prev.method].ReadOnly && g.prev.frame.Route != turn.FRG || !g.known() {
 		return false
 	}
 	for _, it := range g.clause.items {

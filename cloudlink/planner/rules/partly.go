@@ -18,6 +18,9 @@ func (p *reader) partly(out parsed) (rest parsed, refused []turn.Refusal, ok boo
 	}
 	first := -1
 	for n, c := range out.clauses {
+		if n > 0 && c.negated != out.clauses[n-1].negated && refusedBeside(c, out.clauses[n-1]) {
+			return rest, nil, false // what is refused and what is forbidden may be the same
+		}
 		category, foreign := c.foreign()
 		switch {
 		case c.link == "cond":
@@ -41,11 +44,17 @@ func (p *reader) partly(out parsed) (rest parsed, refused []turn.Refusal, ok boo
 		rest.items = append(rest.items, c.items...)
 	}
 	p.readClauses(&rest)
-	if len(rest.doubts) > 0 || len(rest.intents) == 0 || rest.control != nil || len(rest.negated) > 0 {
+	if len(rest.doubts) > 0 || len(rest.intents) == 0 || rest.control != nil {
 		return rest, nil, false
 	}
 	shared := slices.ContainsFunc(rest.intents, func(in intent) bool { return in.clause >= first && in.frame.Shared })
 	return rest, refused, !shared
+}
+
+func refusedBeside(a, b clause) bool {
+	_, one := a.foreign()
+	_, other := b.foreign()
+	return one || other
 }
 
 // apart says whether a clause with this link stands beside the next one, and does not lead to it.

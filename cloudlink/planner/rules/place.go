@@ -16,8 +16,11 @@ func (g *grounding) takeRooms(in *intent, _ action, op catalog.Operation) *doubt
 		return nil
 	case len(wanted) == 0:
 		return g.noRoom(in)
-	case in.frame.RoomParam == "" && op.ReadOnly && in.frame.ID != "" && !in.frame.Place:
+	case in.frame.RoomParam == "" && op.ReadOnly && in.frame.ID != "" && !in.frame.Place && !g.lookThere(wanted):
 		return g.elsewhere(wanted)
+	case in.frame.RoomParam == "" && op.ReadOnly && g.at != "" && g.at == g.p.nameOf(wanted[0]):
+		return nil
+	case in.frame.RoomParam == "" && op.ReadOnly && g.lookThere(wanted):
 	case in.frame.RoomParam == "" && (!in.frame.Place || in.method != in.frame.Method):
 		return &doubt{reason: doubtCannotAtRoom}
 	}
@@ -89,6 +92,19 @@ func (g *grounding) noRoom(in *intent) *doubt {
 		return &doubt{reason: doubtUnknownWord}
 	}
 	return &doubt{reason: doubtRoom, slot: in.frame.RoomParam, room: name, options: g.p.names(nil)}
+}
+
+// lookThere: "아이 방 공기 확인하고 나쁘면 청정해" sends the robot there, as what hangs on it would be done there. A question never does.
+func (g *grounding) lookThere(wanted []item) bool {
+	return g.judged && g.clause.mood == moodRequest && len(wanted) == 1
+}
+
+// nameOf is the name of the one room that a word means; empty: it is not one.
+func (p *reader) nameOf(it item) string {
+	if len(it.keys) != 1 {
+		return ""
+	}
+	return p.rooms[it.keys[0]].name
 }
 
 // elsewhere refuses a reading of another room: the robot measures where it stands, and a question never makes it move.

@@ -21,10 +21,12 @@ type planning struct {
 	// deps are the steps that the next one waits for; base are those that the current simultaneous group began from.
 	deps, base []string
 	group      bool
+	ids        []string          // the step of each intent
+	gives      map[string]string // step id: the output that a look-up gives, where nobody is told
 }
 
 func stepsOf(cat *catalog.Catalog, lang language, frames map[string]*frame, intents []intent) []turn.Step {
-	pl := &planning{cat: cat, lang: lang, moves: map[string]bool{}, start: map[string]bool{}}
+	pl := &planning{cat: cat, lang: lang, moves: map[string]bool{}, start: map[string]bool{}, gives: map[string]string{}}
 	for _, in := range intents {
 		pl.add(in, frames)
 	}
@@ -38,17 +40,21 @@ func (pl *planning) add(in intent, frames map[string]*frame) {
 	if pl.group {
 		before = slices.Clone(pl.base)
 	}
+	if in.after > 0 {
+		before = []string{pl.ids[in.after-1]}
+	}
 	deps, delay, when := before, in.delayMS, in.when
 	if in.room != "" && in.frame.RoomParam == "" {
 		move := frames["move"]
 		if move == nil {
 			return
 		}
-		go_ := intent{frame: move, act: "go", method: move.Method, params: wire.Object{move.RoomParam: wire.Value{V: in.room}}, span: in.span, room: in.room, said: in.said}
+		go_ := intent{frame: move, act: "go", method: move.Method, params: wire.Object{move.RoomParam: wire.Value{V: in.room}}, span: in.span, room: in.room, said: in.said, anchor: in.anchor}
 		deps = []string{pl.append(go_, deps, delay, when, in.visible)}
-		delay = 0
+		delay, in.anchor = 0, ""
 	}
 	id := pl.append(in, deps, delay, when, in.visible)
+	pl.ids = append(pl.ids, id)
 	pl.start[id] = slices.Contains(in.frame.ReleasedByStart, in.act) && !in.timed
 	switch {
 	case pl.group:
@@ -78,7 +84,19 @@ func (pl *planning) append(in intent, deps []string, delayMS int64, when *wire.C
 	for _, d := range deps {
 		s.DependsOn = append(s.DependsOn, wire.Dependency{Step: d})
 	}
-	if delayMS > 0 {
+	if in.frame.Skill != "" {
+		s.Route, s.ExecutionTarget, s.TaskMethod, s.Skill = in.frame.Route, "cloud", "", in.frame.Skill
+	}
+	if in.frame.Metric != nil && in.frame.Skill != "" && in.silent {
+		pl.gives[s.ID] = in.frame.Metric.OutputKey
+	}
+	if s.OutputKey = in.gives; in.takes {
+		from := pl.steps[len(pl.steps)-1].OutputKey
+		s.InputFrom = &wire.InputFrom{Params: map[string]string{"query": from + ".text"}}
+	}
+	if in.anchor != "" {
+		s.TemporalRelation, s.AnchorEvent, s.DelayMS = "after_existing_event", in.anchor, delayMS
+	} else if delayMS > 0 {
 		s.TemporalRelation, s.DelayMS = "after_planned_step", delayMS // where the words name no earlier step: from now
 		if len(deps) > 0 {
 			s.TemporalAnchorID = deps[len(deps)-1]
@@ -99,7 +117,7 @@ func (pl *planning) publish(key string, by *turn.Step) {
 	field := strings.TrimPrefix(by.When.Ref, key+".")
 	for i := range slices.Backward(pl.steps) {
 		s := &pl.steps[i]
-		if _, measures := pl.cat.Operations[catalog.Method(s.TaskMethod)].Output[field]; !measures {
+		if _, measures := pl.cat.Operations[catalog.Method(s.TaskMethod)].Output[field]; !measures && pl.gives[s.ID] != key {
 			continue
 		}
 		if s.OutputKey == "" {

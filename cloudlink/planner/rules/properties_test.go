@@ -108,7 +108,8 @@ func TestEveryWordCounts(t *testing.T) {
 	p := planner(t)
 	for _, group := range groups {
 		for _, row := range group.rows {
-			if !strings.Contains(row.want, "(") || group.name == "English" {
+			// What a skill looks for may be any word: a title, a name in the news.
+			if !strings.Contains(row.want, "(") || group.name == "English" || strings.HasPrefix(row.want, "content_session") || strings.HasPrefix(row.want, "fresh") {
 				continue
 			}
 			for _, text := range []string{"쀼릅 " + row.said, strings.Replace(row.said, " ", " 쀼릅 ", 1)} {

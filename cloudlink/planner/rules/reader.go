@@ -30,6 +30,9 @@ type reader struct {
 	frames map[string]*frame
 	rooms  map[string]room // by id
 	order  []string        // room ids as the catalog lists them
+
+	skills     bool     // knows what the cloud does
+	placeNames []string // of the world outside
 }
 
 type room struct {
@@ -152,7 +155,7 @@ func (p *reader) addKorean() {
 		words []string
 	}{
 		{kindFiller, ko.Fillers}, {kindAfter, ko.After}, {kindAfter, ko.AfterForms}, {kindDuring, ko.During}, {kindConnect, ko.Connectors},
-		{kindSince, ko.Since}, {kindCan, ko.Can}, {kindExclude, ko.Exclude}, {kindEvery, ko.Everything}, {kindWork, ko.Work},
+		{kindSince, ko.Since}, {kindCan, ko.Can}, {kindExclude, ko.Exclude}, {kindMeanwhile, ko.Meanwhile}, {kindEvery, ko.Everything}, {kindWork, ko.Work},
 		{kindDeictic, ko.Deictic}, {kindHere, ko.Here}, {kindHome, ko.Home}, {kindBrief, ko.Brief}, {kindPart, ko.Parts}, {kindStateNoun, ko.StateNouns},
 		{kindAsk, ko.QuestionWords}, {kindNeg, ko.NegAdverbs}, {kindQuit, ko.Quit}, {kindPurify, ko.Purify},
 	}
@@ -160,6 +163,9 @@ func (p *reader) addKorean() {
 		for _, word := range list.words {
 			p.lex.add(word, entry{kind: list.kind})
 		}
+	}
+	for _, word := range ko.Alone {
+		p.lex.addExact(word, entry{kind: kindFiller, key: "alone"})
 	}
 	for _, word := range ko.Elapsed {
 		p.lex.add(word, entry{kind: kindAfter, key: "elapsed"})
@@ -245,8 +251,10 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 		return englishJoin(next, fresh, t)
 	}
 	switch {
+	case next.key == "alone" && (!fresh || next.end < len(t.runes) && t.runes[next.end] != ' '):
+		return no
 	case next.kind == kindUnknown:
-		return costUnknown + costPerRune*float64(next.end-next.start)
+		return costOfUnknown(next.end - next.start)
 	case next.kind == kindParticle || next.kind == kindCopula:
 		if fresh || !takesParticle(prev.kind) || !p.agrees(t, at, next) || next.text == "하고" && prev.kind != kindRoom {
 			return no

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
@@ -19,6 +20,9 @@ type Planner struct {
 	frames map[string]*frame
 
 	families *families
+	mixed    map[language]*reader // with the words of the skills
+	triggers map[language][]string
+	skills   skillWords
 	tools    toolWords
 	topics   words // of product questions
 	readers  map[language]*reader
@@ -44,6 +48,13 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 		}
 		p.readers[lang] = r.withRooms(roomsOf(cat, nil))
 	}
+	readData("skills.json", &p.skills)
+	clouds := skillFrames(cat, p.skills)
+	p.mixed, p.triggers = map[language]*reader{}, map[language][]string{}
+	for lang, r := range p.readers {
+		p.triggers[lang] = p.skills.triggers(lang, clouds)
+		p.mixed[lang] = r.withSkills(p.skills, clouds, p.cues.Places)
+	}
 	p.families = newFamilies(p.cues, said, p.frames, p.readers[korean].lex)
 	return p
 }
@@ -59,18 +70,28 @@ func (p *Planner) Plan(_ context.Context, in turn.Input) (turn.Decision, error) 
 	return d, nil
 }
 
+// reader is the one of a language, with the rooms that the device has.
+func (p *Planner) reader(of map[language]*reader, lang language, rooms []wire.Room) *reader {
+	if len(rooms) > 0 {
+		return of[lang].withRooms(roomsOf(p.cat, rooms))
+	}
+	return of[lang]
+}
+
 // decide turns what was read into a decision. Steps exist only where nothing is in doubt.
 func (p *Planner) decide(h *Heard) turn.Decision {
 	out, lang := h.out, h.r.lang
-	clear := len(out.doubts) == 0 && len(out.foreign) == 0 && out.unknown == 0
 	switch {
-	case clear && len(out.intents)+len(out.negated) > 0 || clear && out.control != nil:
+	case out.clear():
 		return by("every word is accounted for", p.act(lang, out))
 	case out.text.runes == nil:
 		return by("nothing said", p.answer(lang, out, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}))
 	}
 	if rest, refused, ok := h.r.partly(out); ok {
 		return by("a part is refused by name", p.actPartly(lang, rest, refused))
+	}
+	if d, ok := p.together(h); ok {
+		return by("each clause by itself", d)
 	}
 	v := p.route(h)
 	return by(v.rule, p.answer(lang, out, v))
@@ -98,8 +119,9 @@ func (p *Planner) actPartly(lang language, rest parsed, refused []turn.Refusal) 
 
 // act answers with steps, or with the promise not to do something.
 func (p *Planner) act(lang language, out parsed) turn.Decision {
-	d := owned(turn.ODL)
-	d.FamilyConfidence = "high"
+	routes := routesOf(out.intents)
+	d := owned(routes[0])
+	d.SelectedRoutes, d.FamilyConfidence = routes, "high"
 	d.Steps = stepsOf(p.cat, lang, p.frames, out.intents)
 	d.TurnMode = turn.Mode(d.Steps)
 	d.Control = out.control
@@ -115,6 +137,27 @@ func (p *Planner) act(lang language, out parsed) turn.Decision {
 		d.TTSResponse = say(lang, "will_not")
 	}
 	return d
+}
+
+// routesOf are the families of the steps, each once; the first owns the turn. Nothing to do at all is the device's.
+func routesOf(intents []intent) []turn.Family {
+	var out []turn.Family
+	for _, in := range intents {
+		f := turn.ODL
+		if in.frame.Skill != "" {
+			f = in.frame.Route
+			if in.room != "" && !slices.Contains(out, turn.ODL) {
+				out = append(out, turn.ODL) // the way to where it is told
+			}
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return []turn.Family{turn.ODL}
+	}
+	return out
 }
 
 // answer speaks for a sentence without steps.

@@ -17,7 +17,7 @@ func (p *reader) scopeOpen(before, c clause, t text) bool {
 		return before.negated && !c.negated && (between == "" || strings.EqualFold(between, "and"))
 	}
 	last, ok := before.predicate()
-	if !ok || before.negated || !c.negated || before.mood == moodDeclare || before.link == "cond" {
+	if !ok || before.negated || !c.negated || before.mood == moodDeclare || before.link == "cond" || c.link == "cond" {
 		return false
 	}
 	if isLink(last.fn) {

@@ -63,7 +63,14 @@ const (
 	costJoined  = 1.0 // a new word without a space before it
 	costUnknown = 12.0
 	costPerRune = 0.5
+	// An eojeol longer than this was said without pauses: a reading of it as known words is worth more than leaving it unread.
+	longEojeol      = 8
+	costPerLongRune = 3.0
 )
+
+func costOfUnknown(runes int) float64 {
+	return costUnknown + costPerRune*float64(runes) + costPerLongRune*float64(max(0, runes-longEojeol))
+}
 
 // segment reads the text as a chain of words, by the cheapest path through all readings.
 func (p *reader) segment(t text) []item {

@@ -94,9 +94,16 @@ func deps(s turn.Step) string {
 func shortStep(s turn.Step) string {
 	var args []string
 	for _, name := range sortedKeys(s.Params) {
+		if name == "query" && s.Skill != "" {
+			continue // the words that are looked for: TestWhatIsLookedFor
+		}
 		args = append(args, fmt.Sprintf("%s=%v", name, s.Params[name].V))
 	}
-	text := s.TaskMethod + "(" + strings.Join(args, " ") + ")"
+	name := s.TaskMethod
+	if s.Skill != "" {
+		name = s.Skill
+	}
+	text := name + "(" + strings.Join(args, " ") + ")"
 	if s.DelayMS > 0 {
 		text += fmt.Sprintf(" +%ds", s.DelayMS/1000)
 	}
@@ -108,6 +115,15 @@ func shortStep(s turn.Step) string {
 	}
 	if s.WaitPolicy == "event" {
 		text += " ~"
+	}
+	if s.AnchorEvent != "" {
+		text += " anchor " + s.AnchorEvent
+	}
+	if s.OutputKey != "" && s.Skill != "" {
+		text += " as " + s.OutputKey
+	}
+	if s.InputFrom != nil && s.InputFrom.Params != nil {
+		text += " <" + s.InputFrom.Params["query"]
 	}
 	return text
 }
