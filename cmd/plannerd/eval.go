@@ -26,6 +26,15 @@ func (s subject) Plan(ctx context.Context, in turn.Input) (turn.Decision, error)
 	return s.opt.Planner.Plan(ctx, in)
 }
 
+// Pair is the planner as it serves, and the same one without admission.
+func (s subject) Pair() eval.Pair {
+	plain := s
+	if p, ok := s.opt.Planner.(*pipeline.Planner); ok {
+		plain.opt.Planner = p.Without(pipeline.Experience)
+	}
+	return eval.Pair{With: s, Without: plain}
+}
+
 // Compile compiles a decision and checks the plan as the device will.
 func (s subject) Compile(in turn.Input, d turn.Decision) error {
 	plan, err := s.opt.Compile(in, d, planner.IDs{WorkflowID: in.TurnID + ".wf", PlanID: in.TurnID + ".plan"})
@@ -76,7 +85,7 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if err := errors.Join(model.validate(), knownParts(without)); err != nil {
 				return errors.Join(err, errUsage)
 			}
-			opt, err := parts(settings{catalog: catalog, model: model}, zerolog.Nop())
+			opt, err := parts(settings{catalog: catalog, model: model, experiences: true}, zerolog.Nop())
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,11 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	if err := s.model.attach(&opt, byRules, cat, words, log); err != nil {
 		return planner.Options{}, err
 	}
-	opt.Planner = pipeline.New(opt.Planner, cat, words)
+	p := pipeline.New(opt.Planner, cat, words)
+	if !s.experiences {
+		p = p.Without(pipeline.Experience)
+	}
+	opt.Planner = p
 	return opt, nil
 }
 

@@ -33,6 +33,7 @@ type settings struct {
 	catalog      string
 	homeTZ       string
 	allowJSON    bool
+	experiences  bool
 	logLevel     string
 	readyFD      int
 	model        modelSettings
@@ -60,6 +61,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
 	f.StringVar(&s.homeTZ, "home-tz", planner.DefaultHome, "zone of the homes: times of day that people say are meant there")
 	s.model.flags(f)
+	f.BoolVar(&s.experiences, "experiences", true, "judge whether words ask for a goal beside the steps; false: plans are byte by byte what they are without")
 	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
 	f.StringVar(&s.logLevel, "log-level", "info", "error, warn, info or debug")
 	f.IntVar(&s.readyFD, "ready-fd", 1, "file descriptor that gets the line \"ready http=… mqtt=…\"")

@@ -63,6 +63,7 @@ func Plan(cat *catalog.Catalog, in turn.Input, d turn.Decision, ids IDs) (wire.P
 		return wire.Plan{}, fmt.Errorf("cannot compile plan %s: %w", ids.PlanID, err)
 	}
 	plan.Workflow.DeadlineMS = max(leastDeadlineMS, longest+longest/2)
+	plan.Experience = experience(d, ids)
 	return plan, nil
 }
 

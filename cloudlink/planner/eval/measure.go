@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -22,6 +23,12 @@ func Measure(ctx context.Context, p Planner, rows []Row, kind Kind) (Report, err
 		return MeasureTimes(rows)
 	case Dialogs:
 		return MeasureDialogs(p, rows)
+	case Admissions:
+		pair, ok := p.(interface{ Pair() Pair })
+		if !ok {
+			return nil, errors.New("cannot measure admission of a planner that cannot leave it out")
+		}
+		return MeasureAdmission(ctx, pair.Pair(), rows)
 	}
 	return nil, fmt.Errorf("cannot measure %s", kind)
 }

@@ -20,6 +20,8 @@ type Row struct {
 	Note   string `json:"note"` // "tier=A; basis=…; accept=DEF,UNS"
 
 	Family    string   `json:"family"`    // route family
+	Admitted  *bool    `json:"admitted"`  // whether it asks for more than orders
+	Axes      []string `json:"axes"`      // of meaning, on which it does
 	Structure []string `json:"structure"` // conditional, sequence, delayed, recurring, single
 
 	Kind      string          `json:"kind"`      // of a time value
@@ -41,10 +43,13 @@ const (
 	Structures Kind = "structures"
 	TimeValues Kind = "times"
 	Dialogs    Kind = "dialogs"
+	Admissions Kind = "admissions"
 )
 
 func (r Row) kind() Kind {
 	switch {
+	case r.Admitted != nil:
+		return Admissions
 	case r.Family != "":
 		return Families
 	case len(r.Structure) > 0:
@@ -125,7 +130,7 @@ func Read(from io.Reader) ([]Row, Kind, error) {
 		}
 		switch is := r.kind(); {
 		case is == "":
-			return nil, "", fmt.Errorf("line %d has no label: no family, no structure, no kind, no expectation", n)
+			return nil, "", fmt.Errorf("line %d has no label: no family, no structure, no kind, no expectation, no admission", n)
 		case kind != "" && is != kind:
 			return nil, "", fmt.Errorf("line %d is about %s, those before about %s", n, is, kind)
 		default:

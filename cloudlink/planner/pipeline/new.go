@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/admission"
 	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/schedule"
@@ -12,12 +13,12 @@ import (
 )
 
 // New joins the stages around a main planner, over one catalog. Everybody who plans (the program, the measuring, the scenarios) joins
-// them here.
+// them here. Whether a goal is asked for is judged last, over what all others have made of the decision.
 func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 	book := schedule.New(cat, reading(main, cat, words))
 	return &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
 		Shortcuts:   []Shortcut{{Name: "active_schedule", Try: book.Shortcut}},
-		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}},
+		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: Experience, Do: admission.New(cat).Refine}},
 	}
 }
 

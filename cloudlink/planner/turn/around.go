@@ -8,6 +8,7 @@ type Around struct {
 	Voice      Voice      `json:"voice_context"`
 	History    []Said     `json:"history_context,omitempty"` // oldest first
 	Link       string     `json:"link,omitempty"`            // to the device: online, link_lost, unknown (it has never said hello)
+	Tier       string     `json:"tier,omitempty"`            // the highest that a plan with a goal may have, as the device has said it; empty: it has not
 	Workflows  []Workflow `json:"workflows,omitempty"`       // open ones, latest first
 	Ended      []Workflow `json:"ended,omitempty"`           // that the device has closed lately, latest first
 	Foreground string     `json:"foreground,omitempty"`      // the workflow that is meant where none is named; empty: none is open

@@ -54,9 +54,10 @@ const (
 type ExperienceRequest struct {
 	Admission       Admission        `json:"admission"`
 	ReasonCode      string           `json:"reason_code"`
-	Axes            []string         `json:"axes,omitempty"`   // semantic axes that hold, each with a span in Evidence
-	DispatchAllowed bool             `json:"dispatch_allowed"` // always false: a goal moves nothing
-	Goal            *wire.Experience `json:"goal,omitempty"`   // of candidate and activated; experience_id is given when the plan is made
+	Axes            []string         `json:"axes,omitempty"`     // semantic axes that hold
+	Evidence        []Evidence       `json:"evidence,omitempty"` // the words for each of them
+	DispatchAllowed bool             `json:"dispatch_allowed"`   // always false: a goal moves nothing
+	Goal            *wire.Experience `json:"goal,omitempty"`     // of candidate, blocked and activated, with the effects that steps bring about; experience_id is given when the plan is made
 }
 
 // Kept is a schedule that a device keeps.
