@@ -23,6 +23,8 @@ const (
 	ReasonSensing      = "continuous_sensing" // blocked: nothing here watches all the time
 	ReasonHealth       = "health_judgement"   // blocked: nothing here judges how somebody is
 	ReasonGrounded     = "effects_grounded"   // activated
+	ReasonKept         = "goal_kept"          // activated: the plan is revised, and its goal stays what it was
+	ReasonRevision     = "plain_plan_revised" // not_admitted: the plan that is revised has no goal
 	defaultTier        = "restricted"         // of a device that has not said its tier: what is shipped. Source: docs/settings.md
 	maxSummary         = 200                  // bytes of what was said, kept with the goal
 	experienceContract = "experience.v1"
@@ -72,6 +74,9 @@ func (j *Judge) Refine(in turn.Input, d turn.Decision) turn.Decision {
 
 // Judge says whether a decision is about a goal, and which. It is never nil.
 func (j *Judge) Judge(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
+	if d.Revises != nil {
+		return j.kept(in, d)
+	}
 	byStep := j.readSteps(d)
 	if len(byStep) == 0 && !j.words.hinted(in.Text) {
 		return refused(ReasonOrders)

@@ -41,13 +41,10 @@ func (j *Judge) goal(in turn.Input, d turn.Decision, f found) (g wire.Experience
 		r := &plan.Requests[i]
 		op, effects, ok := brought(cat, r)
 		if !ok {
+			g.Effects, g.Temporal, g.Consent = nil, nil, nil
 			return g, ReasonBadPlan
 		}
 		for _, e := range effects {
-			if _, known := cat.Effects[catalog.EffectID(e)]; !known {
-				g.Effects = nil
-				return g, ReasonBadPlan
-			}
 			// What is done on a condition may rightly not be done; what is ended first is a means, and may be declined.
 			certain := r.When == nil && !(len(op.Stops) > 0 && op.Consent != "")
 			g.Effects = append(g.Effects, wire.GoalEffect{EffectID: e, StepID: r.CloudStepID, Required: certain})
@@ -76,26 +73,52 @@ func (j *Judge) goal(in turn.Input, d turn.Decision, f found) (g wire.Experience
 	return g, ""
 }
 
-// brought lists the effects that a request is held to: those that it names, else the operation's or the skill's own.
+// kept is the goal of the plan that a decision revises: the effects of the steps that are still there. Other words for the way do not
+// make it another goal.
+func (j *Judge) kept(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
+	i := slices.IndexFunc(in.Around.Workflows, func(w turn.Workflow) bool { return w.WorkflowID == d.Revises.WorkflowID })
+	if i < 0 || in.Around.Workflows[i].Plan.Experience == nil {
+		return refused(ReasonRevision)
+	}
+	was := in.Around.Workflows[i].Plan.Experience
+	now, reason := j.goal(in, d, found{goal: was.GoalID})
+	x := &turn.ExperienceRequest{Admission: turn.Candidate, ReasonCode: reason, Goal: &now}
+	if reason != "" {
+		return x
+	}
+	goal := *was
+	goal.Effects, goal.Temporal, goal.Consent = now.Effects, now.Temporal, now.Consent
+	for k, e := range goal.Effects {
+		if old := slices.IndexFunc(was.Effects, func(o wire.GoalEffect) bool { return o.EffectID == e.EffectID && o.StepID == e.StepID }); old >= 0 {
+			goal.Effects[k].Required = was.Effects[old].Required
+		}
+	}
+	x.Admission, x.ReasonCode, x.Goal = turn.Activated, ReasonKept, &goal
+	return x
+}
+
+// brought lists the effects that a request is held to: those that it names, else the operation's or the skill's own. ok is false where it
+// names one that its operation or skill does not bring about: whoever invents an effect gets no goal for it.
 func brought(cat *catalog.Catalog, r *wire.Request) (op catalog.Operation, effects []string, ok bool) {
+	own, may := []catalog.EffectID{}, []catalog.EffectID{}
+	if r.Skill != "" {
+		own = cat.Skills[catalog.SkillID(r.Skill)].Effects
+	} else {
+		resolved, faults := cat.Resolve(catalog.Method(r.TaskMethod), r.Params.Map())
+		if len(faults) > 0 {
+			return op, nil, false
+		}
+		op = resolved.Operation
+		own, may = op.Effects, op.MoreEffects
+	}
 	for _, e := range r.RequiredEffects {
+		if id := catalog.EffectID(e.EffectID); !slices.Contains(own, id) && !slices.Contains(may, id) {
+			return op, nil, false
+		}
 		effects = append(effects, e.EffectID)
 	}
-	if r.Skill != "" {
-		skill, known := cat.Skills[catalog.SkillID(r.Skill)]
-		if len(effects) == 0 {
-			for _, e := range skill.Effects {
-				effects = append(effects, string(e))
-			}
-		}
-		return op, effects, known
-	}
-	resolved, faults := cat.Resolve(catalog.Method(r.TaskMethod), r.Params.Map())
-	if len(faults) > 0 {
-		return op, nil, false
-	}
-	if op = resolved.Operation; len(effects) == 0 {
-		for _, e := range op.Effects {
+	if len(effects) == 0 {
+		for _, e := range own {
 			effects = append(effects, string(e))
 		}
 	}

@@ -13,6 +13,8 @@ func experience(d turn.Decision, ids IDs) *wire.Experience {
 		return nil
 	}
 	goal := *x.Goal
-	goal.ExperienceID = "exp_" + ids.WorkflowID
+	if goal.ExperienceID == "" { // else it is kept by a revision
+		goal.ExperienceID = "exp_" + ids.WorkflowID
+	}
 	return &goal
 }
