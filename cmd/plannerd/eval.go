@@ -66,7 +66,7 @@ func subjectOf(opt planner.Options) eval.Planner {
 // evalCommand measures the planner on a file of labelled utterances. Nothing is sent anywhere.
 func evalCommand(stdout io.Writer) *cobra.Command {
 	var output, catalog string
-	var wrong bool
+	var wrong, interference bool
 	var without []string
 	var model modelSettings
 	cmd := &cobra.Command{
@@ -98,6 +98,10 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("cannot use %s: %w", args[0], err)
 			}
+			if interference {
+				report, err := eval.MeasureInterference(cmd.Context(), subject{opt}.Pair(), rows)
+				return errors.Join(err, tell(stdout, report, output, wrong))
+			}
 			whole := subjectOf(opt)
 			if len(without) > 0 {
 				if opt.Planner, err = lessOf(opt.Planner, without); err != nil {
@@ -114,19 +118,24 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 					return err
 				}
 			}
-			if output == "json" {
-				return json.NewEncoder(stdout).Encode(report)
-			}
-			report.Print(stdout, wrong)
-			return nil
+			return tell(stdout, report, output, wrong)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "print each row that was decided otherwise than labelled")
+	cmd.Flags().BoolVar(&interference, "interference", false, "plan each row with and without experiences, and print what that changes and costs")
 	cmd.Flags().StringSliceVar(&without, "without", nil, "leave parts out, by comma, to see what they are worth: "+strings.Join(pipeline.Parts, ", "))
 	cmd.Flags().StringVar(&catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
 	model.flags(cmd.Flags())
 	return cmd
+}
+
+func tell(stdout io.Writer, report eval.Report, output string, wrong bool) error {
+	if output == "json" {
+		return json.NewEncoder(stdout).Encode(report)
+	}
+	report.Print(stdout, wrong)
+	return nil
 }
 
 // knownParts says whether all parts are ones that can be left out.
