@@ -49,6 +49,7 @@ type rig struct {
 	check  func(wire.Plan, []wire.Room) []wire.Fault
 	ask    func(context.Context, Asked) (wire.Decision, bool) // Consult, with DecideWhereClear before it
 	plans  Planner                                            // nil: canned
+	build  func(turn.Input, turn.Decision, IDs) (*wire.Plan, error)
 
 	url    string
 	cancel context.CancelFunc
@@ -128,6 +129,9 @@ func (r *rig) start() {
 		}}
 	if r.plans != nil {
 		opt.Planner = r.plans
+	}
+	if r.build != nil {
+		opt.Compile = r.build
 	}
 	if r.ask != nil {
 		opt.Decide, opt.Consult = DecideWhereClear, r.ask
