@@ -126,7 +126,7 @@ func (rep *FamilyReport) count(row Row, d turn.Decision) {
 	if d.Trace != nil {
 		rep.trace(row, d.Trace)
 	}
-	if row.Family != string(turn.ODL) && (len(d.Steps) > 0 || d.Control != nil) {
+	if row.Family != string(turn.ODL) && (len(d.Steps) > 0 && d.Schedule == nil || d.Control != nil) { // what is kept for a time does nothing now
 		rep.StrayActs++
 	}
 	entry(rep.PerFamily, got).Decided++
