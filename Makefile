@@ -85,9 +85,10 @@ verify-units: tools ## the systemd units: no fault, and an exposure of at most 2
 	systemd-analyze security --no-pager --offline=true --threshold=20 packaging/systemd/deviceagent.service | tail -1
 
 .PHONY: bench
-bench: ## a million events of plans like S01 to S04 through the core, and its allocation baseline
+bench: ## a million events of plans like S01 to S04 through the core, and its allocation baseline; a thousand turns of the planner, and the memory of its words
 	go test ./taskmanager/core -run TestAllocationBaseline -v
 	go test ./taskmanager/core -run '^$$' -bench ReduceEvents -benchtime 1000000x -benchmem
+	go test ./cloudlink/planner/rules -run '^$$' -bench ThousandTurns -benchtime 10x
 
 .PHONY: sim
 sim: build ## a million events under a fault in random homes, judged by the robot's own log, in at most eight minutes

@@ -38,6 +38,9 @@ func (m *modelSettings) flags(f *pflag.FlagSet) {
 	f.IntVar(&m.conf.OutputTokens, "model-output-tokens", 2_000, "most tokens of one answer; 0: the server is not told")
 	f.Float64Var(&m.conf.Temperature, "model-temperature", 0, "temperature; negative: the server is not told")
 	f.BoolVar(&m.decides, "model-decisions", true, "ask it also what the table of decisions leaves open, when a device asks")
+	f.BoolVar(&m.conf.Selector, "model-selector", false, "ask it before the main question which flow to look at first: at most one call more a turn")
+	f.BoolVar(&m.conf.Typer, "model-typer", false, "ask it what a reply would be about, where the rules are not sure: at most one call more a turn")
+	f.BoolVar(&m.conf.Judge, "model-judge", false, "ask it whether a reply can begin at once, where the rules are not sure: at most one call more a turn")
 	m.set = f.Changed
 }
 
@@ -46,7 +49,7 @@ func (m *modelSettings) none() bool { return m.conf.Provider == "" || m.conf.Pro
 // validate names all faults by their flags. The key is not read yet.
 func (m *modelSettings) validate() error {
 	if m.none() {
-		for _, flag := range []string{"url", "name", "key-file", "use", "deadline", "prompt-tokens", "output-tokens", "temperature", "decisions"} {
+		for _, flag := range []string{"url", "name", "key-file", "use", "deadline", "prompt-tokens", "output-tokens", "temperature", "decisions", "selector", "typer", "judge"} {
 			if m.set != nil && m.set("model-"+flag) {
 				return fmt.Errorf("--model-%s needs --model-provider gemini or openai", flag)
 			}

@@ -10,16 +10,25 @@ var skills = map[string]string{
 	"DQR": "device_qna_answer", "UNS": "unsupported_request_refusal", "STT_NULL": "stt_null_repair", "STM": "content_session",
 }
 
-// asksForFamily says whether the narrow question of a second pass is asked: its schema has nothing but a family.
-func asksForFamily(a Asked) bool {
-	return strings.Contains(string(a.Schema), `"family":`) && !strings.Contains(string(a.Schema), "owner_selection")
+// narrow is the one field of a narrow question: a schema that asks for a word and no more.
+func narrow(a Asked) (field string, ok bool) {
+	if strings.Contains(string(a.Schema), "owner_selection") {
+		return "", false
+	}
+	for _, field := range []string{"family", "flow_id", "object_type", "replyability"} {
+		if strings.Contains(string(a.Schema), `"`+field+`":`) {
+			return field, true
+		}
+	}
+	return "", false
 }
 
 // echo says the draft back in the form that is asked for.
 func echo(a Asked) string {
+	field, small := narrow(a)
 	switch {
-	case asksForFamily(a):
-		return `{"family":"` + enumOf(a.Schema)[0] + `"}`
+	case small:
+		return `{"` + field + `":"` + enumOf(a.Schema)[0] + `"}`
 	case !strings.Contains(string(a.Schema), "owner_selection"):
 		return `{"action":"` + enumOf(a.Schema)[0] + `","reason":"the first that is offered"}`
 	}

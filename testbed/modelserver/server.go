@@ -32,6 +32,7 @@ type Server struct {
 	mu        sync.Mutex
 	behaviour string
 	answers   map[string]json.RawMessage // by utterance
+	words     map[string]string          // of narrow questions, by field
 	asked     []Asked
 	elsewhere int // requests that followed a redirect
 	stop      chan struct{}
@@ -39,7 +40,9 @@ type Server struct {
 }
 
 // New gives an honest server.
-func New() *Server { return &Server{stop: make(chan struct{}), answers: map[string]json.RawMessage{}} }
+func New() *Server {
+	return &Server{stop: make(chan struct{}), answers: map[string]json.RawMessage{}, words: map[string]string{}}
+}
 
 // Close lets go of requests that are kept waiting.
 func (s *Server) Close() { s.once.Do(func() { close(s.stop) }) }
@@ -60,6 +63,14 @@ func (s *Server) Answer(utterance string, answer json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers[utterance] = answer
+}
+
+// Narrow sets which word an honest server answers to a narrow question, by the one field of its schema (family, flow_id, object_type,
+// replyability); otherwise it answers the first that is offered.
+func (s *Server) Narrow(field, word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.words[field] = word
 }
 
 // Asked gives the requests so far, oldest first.
@@ -113,7 +124,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // honest is the answer of a file, or the draft said back.
 func (s *Server) honest(a Asked) string {
 	utterance, _ := a.Said["utterance"].(string)
-	if answer, ok := s.answers[utterance]; ok && !asksForFamily(a) {
+	field, small := narrow(a)
+	if word := s.words[field]; small && word != "" {
+		return string(mustJSON(map[string]string{field: word}))
+	}
+	if answer, ok := s.answers[utterance]; ok && !small {
 		return string(answer)
 	}
 	return echo(a)

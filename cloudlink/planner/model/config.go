@@ -31,6 +31,10 @@ type Config struct {
 	Key      Secret // "": none is sent
 	Use      string // Unclear, Always
 
+	Selector bool // ask which flow is looked at first (router.inline=false)
+	Typer    bool // ask what a reply would be about, where the rules are not sure
+	Judge    bool // ask whether a reply can begin at once, where the rules are not sure
+
 	Deadline     time.Duration // of all that is asked for one turn, and of one escalation
 	PromptTokens int           // bound of a prompt, as estimated here
 	OutputTokens int           // bound of an answer, told to the server; 0: not told

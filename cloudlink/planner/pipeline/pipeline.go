@@ -61,12 +61,20 @@ func (p *Planner) Plan(ctx context.Context, in turn.Input) (turn.Decision, error
 			return p.finish(in, d, seen, t), nil
 		}
 	}
+	var small []turn.ModelCall
+	if r, ok := p.Main.(roles); ok && r.Open(ctx, in) {
+		within, cancel := r.Within(ctx)
+		defer cancel()
+		ctx = within
+		small = p.ask(ctx, r, in, t)
+	}
 	t.Candidates = Pool(t.Ranked, t.Hints, p.agents)
 	in.Before = t
 	d, err := p.Main.Plan(ctx, in)
 	if err != nil {
 		return d, err
 	}
+	d = charge(d, small)
 	t.Main = passOf(d)
 	d = KeepRunnerUp(d, t.Ranked)
 	d = p.second(d, seen, t)

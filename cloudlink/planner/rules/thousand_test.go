@@ -1,0 +1,57 @@
+package rules_test
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"deviceagent/bridge/catalogfile"
+	"deviceagent/cloudlink/planner/pipeline"
+	"deviceagent/cloudlink/planner/rules"
+	"deviceagent/cloudlink/planner/turn"
+	"deviceagent/packaging/catalog"
+)
+
+const turns = 1000
+
+// BenchmarkThousandTurns plans a thousand sentences of our own, each as a whole turn with all stages and its trace, and tells how long one
+// takes: the median, the slowest hundredth, and their ratio; and what the word lists take of memory, once for all turns. It judges nothing.
+func BenchmarkThousandTurns(b *testing.B) {
+	cat, words, err := catalogfile.Load(defaults.Files)
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := heap()
+	p := pipeline.New(rules.New(cat, words), cat, words)
+	lists := heap() - before
+	said := rules.Sentences()
+	var took []time.Duration
+	for b.Loop() {
+		took = took[:0]
+		for i := range turns {
+			begin := time.Now()
+			if _, err := p.Plan(b.Context(), turn.Input{TurnID: "t", Text: said[i%len(said)]}); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(begin))
+		}
+	}
+	slices.Sort(took)
+	p50, p99 := took[len(took)/2].Seconds()*1000, took[len(took)*99/100].Seconds()*1000
+	b.ReportMetric(p50, "ms-p50")
+	b.ReportMetric(p99, "ms-p99")
+	b.ReportMetric(p99/p50, "p99/p50")
+	b.ReportMetric(float64(lists)/(1<<20), "MiB-of-words")
+	b.ReportMetric(float64(min(len(said), turns)), "sentences")
+	runtime.KeepAlive(p)
+}
+
+// heap is what is in use after everything that nobody needs has gone.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
