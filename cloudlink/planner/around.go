@@ -27,7 +27,8 @@ const (
 func (s *Server) around(ctx context.Context, ask turnRequest) (a turn.Around, err error) {
 	a = turn.Around{Voice: ask.VoiceContext, History: ask.history(), Device: ask.DeviceContext}
 	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
-		if a.Link = linkOf(tx, ask.DeviceID); ask.HistoryContext == nil {
+		a.Link, a.Tier = linkOf(tx, ask.DeviceID), tierOf(tx, ask.DeviceID)
+		if ask.HistoryContext == nil {
 			if a.History, err = s.said(tx, ask.DeviceID); err != nil {
 				return err
 			}

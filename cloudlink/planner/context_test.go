@@ -82,7 +82,7 @@ func TestWhatIsUnderWayIsToldFromTheStore(t *testing.T) {
 	r.clock.advance(time.Second)
 	r.turn("rb-1", "what now")
 	a := heard.around()
-	if len(a.Workflows) != 2 || a.Foreground != other || a.Workflows[0].Status != "sent" || a.Workflows[1].Status != "accepted" || a.Link != "online" {
+	if len(a.Workflows) != 2 || a.Foreground != other || a.Workflows[0].Status != "sent" || a.Workflows[1].Status != "accepted" || a.Link != "online" || a.Tier != "restricted" {
 		t.Fatalf("told %+v", a)
 	}
 	w := a.Workflows[1]

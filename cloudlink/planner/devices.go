@@ -68,6 +68,15 @@ func linkOf(tx *store.Tx, device string) string {
 	return presence(d)
 }
 
+// tierOf is the highest that a plan with a goal may have on a device now, as it has said; empty: it has not.
+func tierOf(tx *store.Tx, device string) string {
+	d, err := tx.Device(device)
+	if err != nil {
+		return ""
+	}
+	return statusOf(d).Tier
+}
+
 // statusOf reads the status that was kept. It was written by us: what cannot be read is empty.
 func statusOf(d store.Device) (st wire.Status) {
 	if len(d.Status) > 0 {

@@ -125,7 +125,7 @@ func (d *robotRig) sync(connNo string) (came []wire.Envelope, refs []string) {
 func (d *robotRig) status(online bool, connNo, nonce string) wire.Envelope {
 	d.r.t.Helper()
 	env := d.envelope(wire.TypeStatus)
-	env.Status = &wire.Status{Online: online, ConnNo: connNo, StoreEpoch: d.epoch, Nonce: nonce, CatalogEtag: "etag-1",
+	env.Status = &wire.Status{Online: online, ConnNo: connNo, StoreEpoch: d.epoch, Nonce: nonce, CatalogEtag: "etag-1", Tier: "restricted",
 		OpenCount: int64(len(d.open)), Rooms: []wire.Room{{ID: "living", Name: "거실", Reachable: true}}}
 	for _, id := range d.open {
 		env.Status.OpenWorkflows = append(env.Status.OpenWorkflows, wire.OpenWorkflow{WorkflowID: id, State: "running"})
