@@ -117,6 +117,32 @@ var migrations = []string{
 		asked_at  INTEGER NOT NULL,
 		slots     BLOB NOT NULL
 	) STRICT, WITHOUT ROWID;`,
+	`CREATE TABLE cloud_steps (
+		device_id   TEXT NOT NULL,
+		task_id     TEXT NOT NULL,
+		workflow_id TEXT NOT NULL,
+		step_id     TEXT NOT NULL,
+		skill       TEXT NOT NULL,
+		session_id  TEXT NOT NULL DEFAULT '',
+		locale      TEXT NOT NULL DEFAULT '',
+		inputs      BLOB NOT NULL,
+		state       TEXT NOT NULL,
+		reason_code TEXT NOT NULL DEFAULT '',
+		due_at      INTEGER NOT NULL,
+		ends_at     INTEGER NOT NULL DEFAULT 0,
+		wake_at     INTEGER NOT NULL DEFAULT 0,
+		ended_at    INTEGER NOT NULL DEFAULT 0,
+		talk        BLOB,
+		PRIMARY KEY (device_id, task_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX cloud_steps_due ON cloud_steps (due_at) WHERE state = 'due';
+	CREATE INDEX cloud_steps_awake ON cloud_steps (wake_at) WHERE wake_at > 0;
+	CREATE INDEX cloud_steps_workflow ON cloud_steps (device_id, workflow_id);
+	CREATE INDEX cloud_steps_age ON cloud_steps (due_at);
+	CREATE TABLE agent_memory (
+		device_id TEXT PRIMARY KEY,
+		value     BLOB NOT NULL
+	) STRICT, WITHOUT ROWID;`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

@@ -34,6 +34,7 @@ func (t *Tx) PruneRecords(before int64, limit int) (int64, error) {
 	}
 	for _, query := range []string{
 		`DELETE FROM turns WHERE turn_id IN (SELECT turn_id FROM turns WHERE created_at < ? LIMIT ?)`,
+		`DELETE FROM cloud_steps WHERE (device_id, task_id) IN (SELECT device_id, task_id FROM cloud_steps WHERE due_at < ? LIMIT ?)`,
 		`DELETE FROM down WHERE id IN (SELECT id FROM down WHERE workflow_id = '' AND created_at < ? AND state NOT IN ('queued', 'sent') LIMIT ?)`,
 	} {
 		n, err := t.exec(query, before, limit)

@@ -1,0 +1,45 @@
+package agents
+
+import "time"
+
+// Talk is a session that goes on: all that has to be known to say the next words. It is kept as JSON beside its step.
+type Talk struct {
+	Kind       string   `json:"kind"`             // quiz, story, told
+	Locale     string   `json:"locale"`           // of the turn that opened it
+	Reason     string   `json:"reason,omitempty"` // of told: the step is to end by it when the words were heard
+	Title      string   `json:"title,omitempty"`  // of a story: its id
+	From       int      `json:"from,omitempty"`   // of a story: the part that it began with
+	Before     int      `json:"before,omitempty"` // words that came before the first part
+	Asked      []string `json:"asked,omitempty"`  // of a quiz: ids, the last one is open
+	Level      int      `json:"level,omitempty"`
+	Right      int      `json:"right,omitempty"`
+	Unanswered int      `json:"unanswered,omitempty"` // in a row
+	Ended      bool     `json:"ended,omitempty"`      // the last words were given
+	Wait       int64    `json:"wait_ms,omitempty"`    // after that long without a word of the user it goes on by itself; 0: it waits for nothing
+}
+
+// Event is what happened to a session, in the words of up/content; waited: nobody has said anything for Talk.Wait.
+type Event struct {
+	What     string
+	Text     string // what the user said
+	Position int64  // words that were heard to their end
+}
+
+// Waited is the event of a wait that is over.
+const Waited = "waited"
+
+// Next says what follows from an event. It is quick, and the same input gives the same outcome: words that are due, the talk as it is
+// from then on, and what the device is to be remembered by. Over says that nothing more comes to the session.
+func (a *Agents) Next(t Talk, m Memory, now time.Time, ev Event) (words []Words, next Talk, memory Memory, over bool) {
+	switch ev.What {
+	case "completed", "cancelled", "failed":
+		return nil, t, a.content.remember(t, m, ev), true
+	case "user_response", Waited, "silent":
+		if t.Ended {
+			return nil, t, m, false
+		}
+		words, next, memory = a.content.goOn(t, m, ev)
+		return words, next, memory, false
+	}
+	return nil, t, m, false
+}
