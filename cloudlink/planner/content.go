@@ -54,6 +54,10 @@ func (s *Server) postContent(req *http.Request) (int, any, error) {
 func (s *Server) applyContent(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 	c := env.Content
 	a.events = append(a.events, event{Kind: "content", ID: c.SessionID, DeviceID: env.DeviceID, What: contentWhat(c)})
+	if err := s.steerTalk(tx, env); err != nil {
+		return err
+	}
+	a.touch(env.DeviceID, false)
 	if c.RefID == "" {
 		return nil
 	}

@@ -22,6 +22,7 @@ type aftermath struct {
 	touched  map[string]bool // device → all that is open is to be sent again
 	events   []event
 	open     []open // questions that were not answered at once
+	due      bool   // a cloud step is to be carried out
 }
 
 func newAftermath() aftermath {
@@ -70,7 +71,10 @@ func (s *Server) goOn(ctx context.Context, a aftermath) error {
 			s.consult(o)
 		}
 	}
-	return s.follow(ctx, a.touched)
+	if err := s.follow(ctx, a.touched); err != nil || !a.due {
+		return err
+	}
+	return s.beginSteps(ctx)
 }
 
 func (s *Server) follow(ctx context.Context, touched map[string]bool) error {
@@ -149,9 +153,9 @@ func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 	case wire.TypeQuestion:
 		s.applyQuestion(env, a)
 		return nil
+	case wire.TypeStepDue:
+		return s.applyStepDue(tx, env, a)
 	}
-	// step_due is shown as pending in the workflow: nothing here can carry out a cloud step yet, and answering "failed" would
-	// end a plan that a later answer could still serve.
 	a.events = append(a.events, event{Kind: "workflow", ID: env.Corr.WorkflowID, DeviceID: env.DeviceID, What: string(env.Type)})
 	return nil
 }
@@ -192,6 +196,9 @@ func (s *Server) applyAck(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 
 // applyResult closes a workflow; the first result stands. It may come before the ack: whoever reports on a plan has accepted it.
 func (s *Server) applyResult(tx *store.Tx, env wire.Envelope, a *aftermath) error {
+	if err := s.dropSteps(tx, env.DeviceID, env.Corr.WorkflowID); err != nil {
+		return err
+	}
 	wf, err := tx.Workflow(env.Corr.WorkflowID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && wf.DeviceID != env.DeviceID {
 		return nil // submitted on the device itself, or of another planner: the message is kept, there is nothing to close

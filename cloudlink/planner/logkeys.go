@@ -6,6 +6,7 @@ const (
 	keyMessage  = "message_id"
 	keyType     = "type"
 	keyWorkflow = "workflow_id"
+	keyStep     = "cloud_step_id"
 	keyTopic    = "topic"
 	keyBytes    = "size_bytes"
 	keyCount    = "count"

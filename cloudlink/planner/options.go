@@ -49,6 +49,10 @@ type Options struct {
 	// when the question is on disk, outside the owner's goroutine, until the question's deadline. Nil: such questions go unanswered.
 	Consult func(context.Context, Asked) (wire.Decision, bool)
 
+	// Agents carry out cloud steps, and answer turns that need nothing of the robot. Nil: such steps stay pending, and the planner's own
+	// words are said.
+	Agents Agents
+
 	// Dial opens the byte stream to the broker; called once per connection.
 	Dial     func(context.Context) (net.Conn, error)
 	ClientID string // default "plannerd-" and a new id; two clients with one id kick each other out

@@ -47,6 +47,7 @@ type rig struct {
 	via    *http.Transport // how the rig itself asks
 	log    zerolog.Logger
 	check  func(wire.Plan, []wire.Room) []wire.Fault
+	agents Agents
 	ask    func(context.Context, Asked) (wire.Decision, bool) // Consult, with DecideWhereClear before it
 	plans  Planner                                            // nil: canned
 	build  func(turn.Input, turn.Decision, IDs) (*wire.Plan, error)
@@ -136,6 +137,7 @@ func (r *rig) start() {
 	if r.ask != nil {
 		opt.Decide, opt.Consult = DecideWhereClear, r.ask
 	}
+	opt.Agents = r.agents
 	if r.wrap != nil {
 		opt.Store = r.wrap(st)
 	}

@@ -22,7 +22,8 @@ type Server struct {
 	secured *secured // TLS of HTTP; nil: in clear
 
 	requests chan request
-	open     chan open     // questions for Consult
+	open     chan open // questions for Consult
+	due      chan store.CloudStep
 	done     chan struct{} // closed when Run's loop has ended: nobody takes requests any more
 	ready    chan struct{} // closed at the first subscription
 	linkOpen atomic.Bool   // for /readyz; written by Run's goroutine
@@ -32,7 +33,8 @@ type Server struct {
 	robots   map[string]*robot
 	receipts map[storeOf][]string // ids stored and not receipted yet
 	pruned   time.Time
-	gapsSeen time.Time // when it was last looked for what waits too long
+	gapsSeen time.Time        // when it was last looked for what waits too long
+	doing    map[stepKey]bool // cloud steps that were handed over
 	wg       sync.WaitGroup
 }
 
@@ -49,7 +51,7 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
 	}
 	s := &Server{
-		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), done: make(chan struct{}), ready: make(chan struct{}),
+		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), due: make(chan store.CloudStep, stepsWaiting), doing: map[stepKey]bool{}, done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link, s.monitors = newLink(&s.opt), newMonitors(s.opt.Now)
@@ -87,6 +89,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.opt.Consult != nil {
 		for range consultants {
 			s.wg.Go(func() { s.consulting(ctx) })
+		}
+	}
+	if s.opt.Agents != nil {
+		for range stepsAtOnce {
+			s.wg.Go(func() { s.carrying(ctx) })
 		}
 	}
 	defer close(s.done)
@@ -195,6 +202,12 @@ func (s *Server) tick(ctx context.Context) error {
 		}
 	}
 	if err := s.passGaps(ctx); err != nil {
+		return err
+	}
+	if err := s.beginSteps(ctx); err != nil {
+		return err
+	}
+	if err := s.wakeTalks(ctx); err != nil {
 		return err
 	}
 	s.monitors.prune()

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
@@ -49,6 +50,7 @@ type turnAnswer struct {
 	TTSResponse    string         `json:"tts_response"`
 	Correlation    correlation    `json:"correlation"`
 	ModelCalls     int64          `json:"model_calls"`
+	CloudSteps     []agents.Did   `json:"cloud_steps,omitempty"` // that were carried out for the answer
 }
 
 type correlation struct {
@@ -181,6 +183,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 		CreatedAt: stampMS(row.CreatedAt), Decision: d, Steps: nonNil(d.Steps), Requests: []wire.Request{}, TTSResponse: d.TTSResponse,
 		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls}
 	if !sendable(d) {
+		s.answerHere(planning, in, &a)
 		return a, nil, nil
 	}
 	plan, err := s.opt.Compile(in, d, IDs{WorkflowID: s.opt.NewID(), PlanID: s.opt.NewID()})
@@ -240,6 +243,16 @@ func sendable(d turn.Decision) bool {
 		onDevice = d.Schedule.Verb == "create" && len(d.Steps) > 0
 	}
 	return onDevice && !d.AskFollowUp && len(d.MissingSlots) == 0
+}
+
+// answerHere lets the agents answer what needs nothing of the robot. Where they have no answer the planner's words stand.
+func (s *Server) answerHere(ctx context.Context, in turn.Input, a *turnAnswer) {
+	if s.opt.Agents == nil || slices.ContainsFunc(a.Decision.Steps, needsDevice) {
+		return
+	}
+	if said, did, ok := s.opt.Agents.Answer(ctx, in, a.Decision); ok {
+		a.TTSResponse, a.Decision.TTSResponse, a.CloudSteps = said, said, did
+	}
 }
 
 // needsDevice says whether a step cannot be carried out in the answer to a turn: it moves or reads the robot, waits for a time or for other

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/store"
@@ -49,12 +50,14 @@ type downView struct {
 	Ack         json.RawMessage `json:"ack,omitempty"` // with errors[], as the device sent it
 }
 
-// cloudStep is a step that waits for the cloud. Pending is all that it can be in this form: nothing here carries one out.
+// cloudStep is a step that the device has handed to the cloud, and what became of it.
 type cloudStep struct {
 	CloudStepID string `json:"cloud_step_id"`
 	TaskID      string `json:"task_id"`
-	State       string `json:"state"`
+	State       string `json:"state"` // pending: nobody carries it out here; due, telling, answered, failed, dropped; closed with its workflow
+	ReasonCode  string `json:"reason_code,omitempty"`
 	DueAt       string `json:"due_at"`
+	EndedAt     string `json:"ended_at,omitempty"`
 }
 
 // uplink counts the publishes of the device about this workflow, by message id; repeats are counted apart.
@@ -165,14 +168,30 @@ func (v *workflowView) addUplink(tx *store.Tx, allowJSON bool) error {
 		if err != nil || env.StepDue == nil {
 			continue // it was read when it came; the setting for JSON has changed since
 		}
+		if slices.ContainsFunc(v.CloudSteps, func(c cloudStep) bool { return c.TaskID == env.StepDue.TaskID }) {
+			continue // said again
+		}
 		state := "pending"
 		if v.Status != "" {
 			state = "closed"
 		}
-		v.CloudSteps = append(v.CloudSteps, cloudStep{CloudStepID: env.StepDue.CloudStepID, TaskID: env.StepDue.TaskID, State: state,
-			DueAt: stampMS(m.ReceivedAt)})
+		step := cloudStep{CloudStepID: env.StepDue.CloudStepID, TaskID: env.StepDue.TaskID, State: state, DueAt: stampMS(m.ReceivedAt)}
+		if err := step.carried(tx, v.DeviceID); err != nil {
+			return err
+		}
+		v.CloudSteps = append(v.CloudSteps, step)
 	}
 	return nil
+}
+
+// carried adds what has become of it here.
+func (c *cloudStep) carried(tx *store.Tx, device string) error {
+	row, err := tx.CloudStep(device, c.TaskID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	c.State, c.ReasonCode, c.EndedAt = row.State, row.ReasonCode, stampMS(row.EndedAt)
+	return err
 }
 
 // addModelCalls adds what planning cost, the decisions that a model made, and what the device counted.

@@ -14,6 +14,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	defaults "deviceagent/packaging/catalog"
@@ -58,6 +59,15 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 	if err := s.model.attach(&opt, byRules, cat, words, log); err != nil {
 		return planner.Options{}, err
 	}
+	src, err := s.agents.sources()
+	if err != nil {
+		return planner.Options{}, err
+	}
+	own, err := agents.New(src)
+	if err != nil {
+		return planner.Options{}, fmt.Errorf("cannot use sources of information: %w", err)
+	}
+	opt.Agents = own
 	p := pipeline.New(opt.Planner, cat, words)
 	if !s.experiences {
 		p = p.Without(pipeline.Experience)

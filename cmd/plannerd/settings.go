@@ -37,6 +37,7 @@ type settings struct {
 	logLevel     string
 	readyFD      int
 	model        modelSettings
+	agents       agentSettings
 }
 
 const embedded = "embedded"
@@ -62,6 +63,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.homeTZ, "home-tz", planner.DefaultHome, "zone of the homes: times of day that people say are meant there")
 	s.model.flags(f)
 	f.BoolVar(&s.experiences, "experiences", true, "judge whether words ask for a goal beside the steps; false: plans are byte by byte what they are without")
+	s.agents.flags(f)
 	f.BoolVar(&s.allowJSON, "allow-json", false, "read JSON from devices as well as CBOR (labs)")
 	f.StringVar(&s.logLevel, "log-level", "info", "error, warn, info or debug")
 	f.IntVar(&s.readyFD, "ready-fd", 1, "file descriptor that gets the line \"ready http=… mqtt=…\"")
@@ -96,9 +98,7 @@ func (s *settings) validate() error {
 	if len(s.http.Clients) > 0 && s.http.ClientCA == "" {
 		errs = append(errs, errors.New("--http-clients needs --http-client-ca"))
 	}
-	if err := s.model.validate(); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, s.model.validate(), s.agents.validate())
 	if s.broker != embedded {
 		if _, err := dialer(s.broker, identity{}, nil); err != nil {
 			errs = append(errs, fmt.Errorf("--broker: %w", err))

@@ -11,12 +11,16 @@ import (
 const (
 	titleRunes  = 120
 	spokenRunes = 400
+	escapedMost = 3 // how often markup may hide in entities
 )
 
 // clean makes plain words of strangers' text: no markup, no control, direction or invisible characters, single spaces, at most most
 // letters. What is left is only ever told.
 func clean(text string, most int) string {
-	text = html.UnescapeString(untagged(html.UnescapeString(untagged(text))))
+	for range escapedMost {
+		text = html.UnescapeString(untagged(text))
+	}
+	text = untagged(text)
 	var out strings.Builder
 	space, n := false, 0
 	for _, r := range text {
@@ -58,9 +62,19 @@ func untagged(text string) string {
 				}
 			}
 		}
-		_, rest, _ = strings.Cut(rest, ">")
-		out.WriteByte(' ')
-		text = rest
+		tag, after, _ := strings.Cut(rest, ">")
+		if !inline[strings.ToLower(strings.Trim(firstWord(tag), "/"))] {
+			out.WriteByte(' ')
+		}
+		text = after
 	}
 	return out.String()
+}
+
+// inline are the elements that stand inside a word or beside a full stop; all others part words.
+var inline = map[string]bool{"b": true, "i": true, "em": true, "strong": true, "a": true, "span": true, "u": true, "font": true, "mark": true, "code": true}
+
+func firstWord(tag string) string {
+	word, _, _ := strings.Cut(tag, " ")
+	return word
 }

@@ -137,24 +137,33 @@ func terms(text string) (out []string) {
 
 // Weights of the ranking (BM25), and what an answer has to reach.
 const (
-	saturation   = 1.2
-	lengthBias   = 0.6
-	headWeight   = 1.5
-	coveredLeast = 0.5 // of the weight of the question's terms
+	saturation    = 1.2
+	lengthBias    = 0.6
+	headWeight    = 1.5
+	coveredLeast  = 0.5 // of the weight of the things that are asked about
+	relatedWeight = 0.7
+	strangeness   = 2.5 // weight of a thing that no document names
 )
 
-// answer finds the passage that fits a question best, and says where it stands. A question whose weight is mostly elsewhere is not answered.
+// asked is one word of a question.
+type asked struct {
+	terms []string
+	verb  bool // it says what is done; what is asked about are the things
+}
+
+// answer finds the passage that fits a question best, and says where it stands. A question that is about something else is not answered.
 func (l *library) answer(query, locale string) Outcome {
 	if len(l.passages) == 0 {
 		return Outcome{Reason: ReasonNoDocuments}
 	}
-	asked := questionTerms(query)
+	words := l.wordsOf(query)
 	best, most := -1, 0.0
 	for i := range l.passages {
-		if l.passages[i].korean == english(locale) {
+		p := &l.passages[i]
+		if p.korean == english(locale) || l.covered(p, words) < coveredLeast {
 			continue
 		}
-		if score, covered := l.score(&l.passages[i], asked); covered >= coveredLeast && score > most {
+		if score := l.score(p, words) + relatedWeight*l.score(p, related(query)); score > most {
 			best, most = i, score
 		}
 	}
@@ -166,35 +175,81 @@ func (l *library) answer(query, locale string) Outcome {
 	return Outcome{Text: text, Output: map[string]any{"text": text, "source": p.source}}
 }
 
-// questionTerms are the terms of the words that ask about something: "필터는 언제 갈아야 해" is about 필터 and 갈아.
-func questionTerms(query string) (out []string) {
-	for _, t := range terms(strings.Join(queryWords(query), " ")) {
-		if !slices.Contains(out, t) {
-			out = append(out, t)
+// relatedTo says which words of a manual go with words of a question: 언제 asks for how often something is to be done.
+var relatedTo = read[map[string][]string]("related.json")
+
+// related are the words of a manual that go with a question. They only order what is about the right thing.
+func related(query string) (out []asked) {
+	said := folded(query)
+	for _, w := range sortedKeys(relatedTo) {
+		if strings.Contains(said, folded(w)) {
+			out = append(out, asked{terms: terms(strings.Join(relatedTo[w], " "))})
 		}
 	}
 	return out
 }
 
-// score ranks a passage, and says how much of the question's weight it has.
-func (l *library) score(p *passage, asked []string) (score, covered float64) {
+// wordsOf are the words of a question that ask about something: "필터는 언제 갈아야 해" is about 필터.
+func (l *library) wordsOf(query string) (out []asked) {
+	things := false
+	for _, w := range queryWords(query) {
+		if list := terms(w); len(list) > 0 {
+			verb := slices.ContainsFunc(verbEndings, func(end string) bool { return strings.HasSuffix(w, end) })
+			things = things || !verb
+			out = append(out, asked{list, verb})
+		}
+	}
+	if !things { // only what is done is said: what goes with that is asked about
+		return related(query)
+	}
+	return out
+}
+
+var verbEndings = words("verb_endings.txt")
+
+// covered is how much of what is asked about a passage has. A thing that no document knows weighs more.
+func (l *library) covered(p *passage, words []asked) float64 {
 	var all, had float64
-	for _, t := range asked {
-		idf := math.Log(1 + (float64(len(l.passages))-float64(l.in[t])+0.5)/(float64(l.in[t])+0.5))
-		all += idf
-		n := float64(p.terms[t])
-		if n == 0 {
+	for _, w := range words {
+		here, known := 0, false
+		for _, t := range w.terms {
+			if p.terms[t] > 0 {
+				here++
+			}
+			known = known || l.in[t] > 0
+		}
+		weight := 1.0
+		switch {
+		case w.verb:
 			continue
+		case !known:
+			weight = strangeness
 		}
-		had += idf
-		s := idf * n * (saturation + 1) / (n + saturation*(1-lengthBias+lengthBias*float64(p.size)/l.mean))
-		if p.head[t] {
-			s *= headWeight
+		if all += weight; 2*here >= len(w.terms) {
+			had += weight
 		}
-		score += s
 	}
 	if all == 0 {
-		return 0, 0
+		return 0
 	}
-	return score, had / all
+	return had / all
+}
+
+// score ranks a passage for a question.
+func (l *library) score(p *passage, words []asked) (score float64) {
+	for _, w := range words {
+		for _, t := range w.terms {
+			n := float64(p.terms[t])
+			if n == 0 {
+				continue
+			}
+			idf := math.Log(1 + (float64(len(l.passages))-float64(l.in[t])+0.5)/(float64(l.in[t])+0.5))
+			s := idf * n * (saturation + 1) / (n + saturation*(1-lengthBias+lengthBias*float64(p.size)/l.mean))
+			if p.head[t] {
+				s *= headWeight
+			}
+			score += s
+		}
+	}
+	return score
 }

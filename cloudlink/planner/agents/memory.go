@@ -18,7 +18,7 @@ func (m Memory) empty() bool {
 // Bounds of what is remembered.
 const (
 	answersKept = 5
-	askedKept   = 12 // fewer than there are, so that one is always new
+	askedKept   = 20 // fewer than there are, so that one is always new
 	levels      = 3
 )
 

@@ -32,12 +32,16 @@ type Did struct {
 func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (said string, did []Did, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, turnDeadline)
 	defer cancel()
+	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil {
+		return "", nil, false
+	}
 	if len(d.Steps) > 0 {
 		did = a.all(ctx, in, d.Steps)
-		return spoken(did, in.Locale), did, true
-	}
-	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Model != nil && d.Model.Verdict == "model" && d.OwnerSelection == turn.DEF {
-		return "", nil, false
+		said = spoken(did, in.Locale)
+		if len(d.Refused) > 0 { // what was refused by name beside them
+			said = d.TTSResponse + " " + said
+		}
+		return said, did, true
 	}
 	switch d.OwnerSelection {
 	case turn.FRG:
@@ -48,6 +52,9 @@ func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (sa
 		did = a.all(ctx, in, []turn.Step{step})
 		return spoken(did, in.Locale), did, true
 	case turn.DEF:
+		if d.Model != nil && d.Model.Verdict == "model" { // its words are conversation already
+			return "", nil, false
+		}
 		said = converse(in.Text, in.Locale)
 	case turn.STTNull:
 		said = repair(d.STTNullSubtype, in.Locale)

@@ -5,6 +5,7 @@ import (
 
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/cloudlink/planner/admission"
+	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/schedule"
@@ -18,7 +19,7 @@ func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 	book := schedule.New(cat, reading(main, cat, words))
 	return &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
 		Shortcuts:   []Shortcut{{Name: "active_schedule", Try: book.Shortcut}},
-		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: Experience, Do: admission.New(cat).Refine}},
+		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: Experience, Do: admission.New(cat).Refine}},
 	}
 }
 
