@@ -258,11 +258,9 @@ func (s *Server) answerHere(ctx context.Context, in turn.Input, a *turnAnswer) {
 // needsDevice says whether a step cannot be carried out in the answer to a turn: it moves or reads the robot, waits for a time or for other
 // work, or tells something that goes on when the turn is over.
 func needsDevice(st turn.Step) bool {
-	return st.ExecutionTarget != "cloud" || st.Skill == contentSession || st.TemporalRelation != "" || st.DelayMS != 0
+	resting := st.Skill == agents.SkillRest && st.Params["kind"].V == nil
+	return st.ExecutionTarget != "cloud" || st.Skill == agents.SkillContent || resting || st.TemporalRelation != "" || st.DelayMS != 0
 }
-
-// contentSession is the skill that tells a quiz or a story. Source: skills.json.
-const contentSession = "content_session"
 
 func (s *Server) roomsOf(ctx context.Context, device string) (rooms []wire.Room, err error) {
 	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
