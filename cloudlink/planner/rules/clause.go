@@ -46,6 +46,9 @@ func split(items []item, t text) []clause {
 		ends, asked = t.stops(items, i)
 		if it.kind == kindConnect {
 			flush("seq")
+			if it.key == "beside" && len(out) > 0 {
+				out[len(out)-1].link = "simul"
+			}
 			continue
 		}
 		cur = append(cur, it)

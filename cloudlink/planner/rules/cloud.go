@@ -32,6 +32,9 @@ func (g *grounding) fillSkill(f *frame, act string) (intent, *doubt) {
 	if d := g.skillActs(&in); d != nil {
 		return in, d
 	}
+	if f.Titled && act == "do" && g.talk() {
+		return in, &doubt{reason: doubtAct, frame: f}
+	}
 	in.silent = f.Route == turn.FRG && !g.tells()
 	return in, g.lookFor(&in, words)
 }
@@ -87,6 +90,12 @@ func (g *grounding) skillWord(in *intent, it item) (ok, content bool) {
 		return true, open && (it.fn == "adn_n" || it.fn == "adn_l" || it.fn == "adn_p")
 	}
 	return false, false
+}
+
+// talk says whether "이야기" is what two people do and no tale: "이야기하자". "이야기 하나 해 줘" asks for one.
+func (g *grounding) talk() bool {
+	pred, _ := g.clause.predicate()
+	return !pred.give && slices.ContainsFunc(g.clause.find(kindThing), func(it item) bool { return it.key == "이야기" || it.key == "얘기" })
 }
 
 // mayBeTitle: a title stands before the noun ("신데렐라 동화"), or between it and the verb.

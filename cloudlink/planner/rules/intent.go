@@ -25,11 +25,12 @@ type intent struct {
 	span    string
 	timed   bool // the words say how long
 
-	silent bool   // looked up, and nobody asked to be told
-	takes  bool   // what was looked up just before is looked for
-	gives  string // the output key that another one takes
-	anchor string // the event of other work that it waits for
-	after  int    // 1 + the intent that it waits for in place of the one before; 0: the one before
+	silent     bool   // looked up, and nobody asked to be told
+	takes      bool   // what was looked up just before is looked for
+	gives      string // the output key that another one takes
+	anchor     string // the event of other work that it waits for, and the words that say so
+	anchorSaid string
+	after      int // 1 + the intent that it waits for in place of the one before; 0: the one before
 }
 
 // doubt is why a clause did not become an intent. Slot and Options are for the question back.

@@ -150,6 +150,7 @@ type koreanWords struct {
 	Elapsed       []string            `json:"elapsed"` // after a duration only
 	During        []string            `json:"during"`
 	Connectors    []string            `json:"connectors"`
+	Beside        []string            `json:"beside"` // connectors: what follows begins with what was said before
 	Since         []string            `json:"since"`
 	Can           []string            `json:"can"`
 	Exclude       []string            `json:"exclude"`

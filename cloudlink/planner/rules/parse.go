@@ -22,8 +22,11 @@ type parsed struct {
 }
 
 // parse reads an utterance. The intents may be used only where there is no doubt and no foreign word.
-func (p *reader) parse(said string) parsed {
-	out := parsed{text: normalise(said)}
+func (p *reader) parse(said string) parsed { return p.parseText(normalise(said)) }
+
+// parseText reads words that may have been meant otherwise than they were heard: what is cited is what was heard.
+func (p *reader) parseText(t text) parsed {
+	out := parsed{text: t}
 	if len(out.text.runes) == 0 || len(out.text.runes) > maxRunes {
 		return out
 	}
@@ -90,6 +93,7 @@ type state struct {
 	opens   bool // the condition began the sentence
 	taken   bool // an intent hangs on it
 	anchor  string
+	waits   string // the words of the anchor
 	after   int
 }
 
@@ -193,7 +197,7 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 		out.intents[len(out.intents)-1].link, st.after = "seq", cond.after
 		return
 	case cond.anchor != "":
-		st.anchor = cond.anchor
+		st.anchor, st.waits = cond.anchor, out.text.span(g.clause.start, g.clause.end)
 		return
 	}
 	st.opens, st.taken = len(out.intents) == 0, false
@@ -209,7 +213,7 @@ func (in *intent) reads() bool { return in.frame.Skill == "" || in.silent }
 
 // hand gives an intent what the sentence has said before it: a delay, the end that it waits for.
 func (st *state) hand(in intent) intent {
-	in.delayMS, in.anchor, in.after = st.delayMS, st.anchor, st.after
+	in.delayMS, in.anchor, in.anchorSaid, in.after = st.delayMS, st.anchor, st.waits, st.after
 	st.delayMS, st.anchor, st.after = 0, "", 0
 	return in
 }

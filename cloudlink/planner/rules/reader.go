@@ -164,6 +164,9 @@ func (p *reader) addKorean() {
 			p.lex.add(word, entry{kind: list.kind})
 		}
 	}
+	for _, word := range ko.Beside {
+		p.lex.add(word, entry{kind: kindConnect, key: "beside"})
+	}
 	for _, word := range ko.Alone {
 		p.lex.addExact(word, entry{kind: kindFiller, key: "alone"})
 	}

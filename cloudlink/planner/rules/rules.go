@@ -23,6 +23,7 @@ type Planner struct {
 	mixed    map[language]*reader // with the words of the skills
 	triggers map[language][]string
 	skills   skillWords
+	hearing  *hearing
 	tools    toolWords
 	topics   words // of product questions
 	readers  map[language]*reader
@@ -48,6 +49,7 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 		}
 		p.readers[lang] = r.withRooms(roomsOf(cat, nil))
 	}
+	p.hearing = newHearing(p.readers[korean])
 	readData("skills.json", &p.skills)
 	clouds := skillFrames(cat, p.skills)
 	p.mixed, p.triggers = map[language]*reader{}, map[language][]string{}
@@ -93,6 +95,9 @@ func (p *Planner) decide(h *Heard) turn.Decision {
 	if d, ok := p.together(h); ok {
 		return by("each clause by itself", d)
 	}
+	if d, ok := p.misheard(h); ok {
+		return by("one letter was misheard", d)
+	}
 	v := p.route(h)
 	return by(v.rule, p.answer(lang, out, v))
 }
@@ -121,7 +126,7 @@ func (p *Planner) actPartly(lang language, rest parsed, refused []turn.Refusal) 
 func (p *Planner) act(lang language, out parsed) turn.Decision {
 	routes := routesOf(out.intents)
 	d := owned(routes[0])
-	d.SelectedRoutes, d.FamilyConfidence = routes, "high"
+	d.SelectedRoutes, d.FamilyConfidence, d.Evidence = routes, "high", out.evidence()
 	d.Steps = stepsOf(p.cat, lang, p.frames, out.intents)
 	d.TurnMode = turn.Mode(d.Steps)
 	d.Control = out.control

@@ -115,10 +115,11 @@ func (p *Planner) wished(lang language, said string) (turn.Decision, bool) {
 		if intents == nil {
 			return turn.Decision{}, false
 		}
-		d := p.act(lang, parsed{text: t, intents: intents})
+		d := p.act(lang, parsed{text: t, intents: intents, clauses: []clause{{end: len(t.runes)}}})
 		owner := owned(w.Owner)
 		owner.SelectedRoutes = append([]turn.Family{w.Owner}, slices.DeleteFunc(d.SelectedRoutes, func(f turn.Family) bool { return f == w.Owner })...)
 		owner.Steps, owner.TurnMode, owner.TTSResponse, owner.FamilyConfidence, owner.RunnerUpFamily = d.Steps, d.TurnMode, d.TTSResponse, "medium", turn.ODL
+		owner.Evidence = []turn.Evidence{{Kind: "wish", ID: w.ID, Span: t.span(0, len(t.runes))}}
 		return owner, true
 	}
 	return turn.Decision{}, false

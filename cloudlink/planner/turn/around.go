@@ -102,7 +102,7 @@ type Key struct {
 
 // Evidence is one thing that speaks for a decision.
 type Evidence struct {
-	Kind   string  `json:"kind"`             // operation, room, unsupported, schedule, time, topic, public, missing, rule, second_pass
+	Kind   string  `json:"kind"`             // operation, skill, room, unsupported, condition, schedule, time, topic, public, missing, ending, heard (the ID is what was meant), rule, second_pass
 	ID     string  `json:"id"`               // of the registry, or the name of the rule
 	Span   string  `json:"span,omitempty"`   // the words, letter by letter
 	Margin float64 `json:"margin,omitempty"` // how far ahead of the next reading, 0 to 1; 0: not measured
