@@ -67,6 +67,7 @@ func subjectOf(opt planner.Options) eval.Planner {
 func evalCommand(stdout io.Writer) *cobra.Command {
 	var output, catalog string
 	var wrong, interference bool
+	var rounds int
 	var without []string
 	var model modelSettings
 	cmd := &cobra.Command{
@@ -99,7 +100,7 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 				return fmt.Errorf("cannot use %s: %w", args[0], err)
 			}
 			if interference {
-				report, err := eval.MeasureInterference(cmd.Context(), subject{opt}.Pair(), rows)
+				report, err := eval.MeasureInterference(cmd.Context(), subject{opt}.Pair(), rows, rounds)
 				return errors.Join(err, tell(stdout, report, output, wrong))
 			}
 			whole := subjectOf(opt)
@@ -124,6 +125,7 @@ func evalCommand(stdout io.Writer) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().BoolVar(&wrong, "wrong", false, "print each row that was decided otherwise than labelled")
 	cmd.Flags().BoolVar(&interference, "interference", false, "plan each row with and without experiences, and print what that changes and costs")
+	cmd.Flags().IntVar(&rounds, "rounds", 0, "with --interference: how often each turn is timed on either side; 0: 31, and once where a model is asked")
 	cmd.Flags().StringSliceVar(&without, "without", nil, "leave parts out, by comma, to see what they are worth: "+strings.Join(pipeline.Parts, ", "))
 	cmd.Flags().StringVar(&catalog, "catalog", "", "folder of catalog files (default: the built-in catalog)")
 	model.flags(cmd.Flags())

@@ -47,7 +47,7 @@ func MeasureAdmission(ctx context.Context, p Pair, rows []Row) (AdmissionReport,
 		rep.count(row, d)
 	}
 	var err error
-	rep.Interference, err = MeasureInterference(ctx, p, rows)
+	rep.Interference, err = MeasureInterference(ctx, p, rows, 0)
 	rep.OwnerChanges = len(rep.Interference.OwnerChanges)
 	return rep, err
 }

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,10 +65,10 @@ const timingRounds = 31
 // Kind of a comparison, beside those of rows.
 const compared = "non_interference"
 
-// MeasureInterference plans each row with and without admission. Errors are the planner's.
-func MeasureInterference(ctx context.Context, p Pair, rows []Row) (Interference, error) {
+// MeasureInterference plans each row with and without admission. rounds is how often each turn is timed on either side; 0: 31, and once
+// where a model is asked, which may cost something. Errors are the planner's.
+func MeasureInterference(ctx context.Context, p Pair, rows []Row, rounds int) (Interference, error) {
 	rep := Interference{Kind: compared, Rows: len(rows), OwnerChanges: []string{}, Changed: []string{}, Rate: Formula{Name: compared}}
-	rep.NotAdmitted.Rounds = timingRounds
 	var quiet []turn.Input // turns that are not admitted
 	for _, row := range rows {
 		in := turn.Input{TurnID: row.ID, Text: row.Text}
@@ -86,7 +87,12 @@ func MeasureInterference(ctx context.Context, p Pair, rows []Row) (Interference,
 			rep.NotAdmitted.Without.add(plain)
 		}
 	}
-	return rep, rep.NotAdmitted.time(ctx, p, quiet)
+	c := &rep.NotAdmitted
+	if c.Rounds = rounds; rounds == 0 && c.With.Calls+c.Without.Calls > 0 {
+		c.Rounds = 1
+	}
+	c.Rounds = cmp.Or(c.Rounds, timingRounds)
+	return rep, c.time(ctx, p, quiet)
 }
 
 // Admitted says whether a decision has a goal, be it bound to steps yet or not.
@@ -112,7 +118,7 @@ func bare(d turn.Decision) []byte {
 	d.Experience = nil
 	if d.Trace != nil {
 		t := *d.Trace
-		t.Without, t.Refined = nil, nil // that the stage was there is no difference
+		t.Without, t.Refined, t.Usage = nil, nil, turn.Usage{} // that the stage was there is no difference; what a model took is counted apart
 		d.Trace = &t
 	}
 	if d.Model != nil {
@@ -130,12 +136,9 @@ func bare(d turn.Decision) []byte {
 	return out
 }
 
-// time measures the turns again and again, with and without by turns. Where a model is asked the one round that was made has to do.
+// time measures the turns again and again, with and without by turns.
 func (c *Cost) time(ctx context.Context, p Pair, turns []turn.Input) error {
 	c.Turns = len(turns)
-	if c.With.Calls+c.Without.Calls > 0 {
-		c.Rounds = 1
-	}
 	var with, without []time.Duration
 	for _, in := range turns {
 		took := [2][]time.Duration{}
