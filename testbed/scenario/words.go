@@ -46,6 +46,12 @@ func (h *house) say(arg string) error {
 		what = fmt.Sprintf("sends %d steps", len(a.Requests))
 	}
 	h.note("turn", "%s %s, model calls %d", a.Decision.OwnerSelection, what, a.ModelCalls)
+	if t := a.Decision.Trace; t != nil && t.Second != nil && (t.Second.Changed || a.Decision.OwnerSelection != turn.DEF) {
+		h.note("grey", "%s before %s, second pass between %s and %s by %s", a.Decision.OwnerSelection, a.Decision.RunnerUpFamily, t.SecondNeed.Pair[0], t.SecondNeed.Pair[1], t.Second.By)
+	}
+	if a.Decision.STTNullSubtype != "" {
+		h.note("null", "%s, %s", a.Decision.STTNullSubtype, a.Decision.STTNullRecovery)
+	}
 	h.note("reply", "%q", a.Reply)
 	h.name(a.WorkflowID)
 	return nil

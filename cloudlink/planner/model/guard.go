@@ -30,6 +30,9 @@ func (p *Planner) stops(d turn.Decision) bool {
 // anchored says whether a decision rests on the registry itself: an operation whose every word was accounted for, a schedule, a
 // category that is refused.
 func anchored(draft turn.Decision) bool {
+	if len(draft.Steps) > 0 && draft.FamilyConfidence == "high" {
+		return true // whoever owns it: also what the robot and the cloud do together
+	}
 	switch draft.OwnerSelection {
 	case turn.ODL, turn.SCH:
 		return draft.FamilyConfidence == "high"
@@ -46,7 +49,7 @@ func same(a, b turn.Decision) bool {
 	}
 	for i := range a.Steps {
 		x, y := a.Steps[i], b.Steps[i]
-		if x.TaskMethod != y.TaskMethod || !reflect.DeepEqual(x.Params.Map(), y.Params.Map()) || x.DelayMS != y.DelayMS || !reflect.DeepEqual(x.When, y.When) {
+		if x.TaskMethod != y.TaskMethod || x.Skill != y.Skill || x.AnchorEvent != y.AnchorEvent || !reflect.DeepEqual(x.Params.Map(), y.Params.Map()) || x.DelayMS != y.DelayMS || !reflect.DeepEqual(x.When, y.When) {
 			return false
 		}
 	}

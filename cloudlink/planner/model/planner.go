@@ -116,6 +116,12 @@ func roomed(cat *catalog.Catalog, in turn.Input) *catalog.Catalog {
 	return cat.WithRooms(own, cat.RoomsEtag)
 }
 
+// Draft is the planner by rules, where it is one; else nil.
+func (p *Planner) Draft() *rules.Planner {
+	r, _ := p.opt.Rules.(*rules.Planner)
+	return r
+}
+
 // Hear and Seen are those of the rules.
 func (p *Planner) Hear(in turn.Input) turn.Heard { return p.opt.Rules.Hear(in) }
 

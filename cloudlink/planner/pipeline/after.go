@@ -2,8 +2,10 @@ package pipeline
 
 import (
 	"slices"
+	"strings"
 
 	"deviceagent/cloudlink/planner/registry"
+	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -17,7 +19,7 @@ func takeSecond(d turn.Decision, s turn.SecondPass, agents *registry.Registry, s
 		return d
 	}
 	d.RunnerUpFamily, d.FamilyConfidence = d.OwnerSelection, "medium"
-	d.SelectedRoutes = []turn.Family{s.Family}
+	d.SelectedRoutes, d.Steps, d.TurnMode = []turn.Family{s.Family}, nil, "singleton" // what the cloud would have composed belongs to the other family
 	d.STTNullSubtype, d.UnsupportedCategory = "", ""
 	f.Own(&d)
 	d.TTSResponse = say(s.Family)
@@ -108,7 +110,7 @@ func plus(sum, more *int64) *int64 {
 }
 
 // Explain is what a decision rests on, in words of the registry. Margins say how far the family that a thing speaks for is ahead.
-func Explain(d turn.Decision, h turn.Hints, rooms []turn.Match) []turn.Evidence {
+func Explain(d turn.Decision, h turn.Hints, seen rules.Seen) []turn.Evidence {
 	var out []turn.Evidence
 	add := func(kind string, f turn.Family, list []turn.Match) {
 		for _, m := range list {
@@ -118,10 +120,31 @@ func Explain(d turn.Decision, h turn.Hints, rooms []turn.Match) []turn.Evidence 
 	add("operation", turn.ODL, h.ExecutionMatches)
 	add("operation", turn.ODL, h.StateQueryMatches)
 	add("operation", turn.ODL, h.SettingsMatches)
-	add("room", turn.ODL, rooms)
+	add("room", turn.ODL, matches(seen.Rooms))
+	add("time", turn.SCH, times(seen))
+	add("schedule", turn.SCH, scheduled(seen))
 	add("missing", turn.ODL, h.MissingMatches)
 	add("unsupported", turn.UNS, h.UnsupportedMatches)
 	add("topic", turn.DQR, h.DeviceQnATopics)
 	add("public", turn.FRG, h.PublicMatches)
 	return append(out, d.Evidence...)
+}
+
+// times are the words of time, by what they are: clock, delay, span.
+func times(seen rules.Seen) (out []turn.Match) {
+	for _, m := range seen.Times {
+		kind, _, _ := strings.Cut(m.ID, "@")
+		out = append(out, turn.Match{ID: kind, Span: m.Span})
+	}
+	return out
+}
+
+// scheduled are the words of schedules.
+func scheduled(seen rules.Seen) (out []turn.Match) {
+	for _, m := range seen.Topics {
+		if m.ID == "schedule" || m.ID == "event" {
+			out = append(out, turn.Match(m))
+		}
+	}
+	return out
 }

@@ -32,7 +32,7 @@ func Normalise(in turn.Input, seen rules.Seen) turn.Normalised {
 	return n
 }
 
-// MergeHistory is stage 2. Strong: a question of the robot is open; weak: something was said before, or something runs.
+// MergeHistory is stage 2. Strong: a question of the robot is open, and not only what was said at all; weak: something was said before, or something runs.
 func MergeHistory(in turn.Input) turn.History {
 	a := in.Around
 	h := turn.History{Turns: len(a.History), HintStrength: "none", SlotState: a.Slots}
@@ -56,7 +56,7 @@ func MergeHistory(in turn.Input) turn.History {
 			h.PendingFollowUpText = last.Text
 		}
 	}
-	if h.PendingFollowUpText != "" || a.Slots != nil && len(a.Slots.Missing) > 0 {
+	if h.PendingFollowUpText != "" && h.LastFamily != turn.STTNull || a.Slots != nil && len(a.Slots.Missing) > 0 {
 		h.HintStrength = "strong"
 	}
 	return h

@@ -27,6 +27,9 @@ func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 // words would do at once.
 func reading(main Main, cat *catalog.Catalog, words catalogfile.Planner) func(turn.Input) turn.Decision {
 	p, ok := main.(*rules.Planner)
+	if m, drafts := main.(interface{ Draft() *rules.Planner }); drafts {
+		p, ok = m.Draft(), m.Draft() != nil // the same words once
+	}
 	if !ok {
 		p = rules.New(cat, words)
 	}

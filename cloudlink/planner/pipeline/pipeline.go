@@ -129,7 +129,7 @@ func (p *Planner) second(d turn.Decision, seen rules.Seen, t *turn.Trace) turn.D
 
 // finish completes a decision and says what it rests on: refinements, stages 10, 16 and 17.
 func (p *Planner) finish(in turn.Input, d turn.Decision, seen rules.Seen, t *turn.Trace) turn.Decision {
-	d.Evidence = Explain(d, t.Hints, matches(seen.Rooms))
+	d.Evidence = Explain(d, t.Hints, seen)
 	for _, r := range p.Refinements {
 		d = r.Do(in, d)
 		t.Refined = append(t.Refined, r.Name)

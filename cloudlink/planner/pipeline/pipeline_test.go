@@ -318,6 +318,8 @@ func TestEvidence(t *testing.T) {
 		"거실로 가서 공기청정 켜줘": "operation:setMoveTo operation:startBasicAirClear room:living_room rule:every word is accounted for",
 		"유튜브 틀어줘":        "unsupported:streaming_or_app_execution public:streaming_or_app_execution rule:what this robot does not do",
 		"오늘 좀 힘들었어":      "rule:talk",
+		"10분 뒤에 복귀해":     "operation:returnToStation time:delay rule:every word is accounted for",
+		"내일 알람 취소해줘":     "schedule:schedule rule:schedule",
 	} {
 		d := plan(t, whole(), turn.Input{Text: said})
 		var got []string

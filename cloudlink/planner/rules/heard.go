@@ -68,6 +68,7 @@ type Seen struct {
 	Rooms       []Match
 	Unsupported []Match // categories of what this robot does not do
 	Missing     []Match // what a home robot may have and this one has not
+	Times       []Match // a time of day, a delay, how long
 	Topics      []Match // schedule, event, weather, info, place, part, identity, how_to, story
 
 	Explicit  bool // every word of a command to the robot is accounted for
@@ -134,6 +135,8 @@ func (h *Heard) operations(s *Seen) {
 					add(&s.Operations, Match{string(f.Method), span}, it.start)
 				}
 			}
+		case kindClock, kindDelay, kindSpan:
+			add(&s.Times, Match{string(it.kind) + "@" + span, span}, it.start)
 		case kindRoom:
 			for _, id := range it.keys {
 				add(&s.Rooms, Match{id, h.out.text.cite(it.text, span)}, it.start)

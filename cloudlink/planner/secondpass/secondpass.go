@@ -31,7 +31,7 @@ func Of(a, b turn.Family) (Pair, bool) {
 // Need says whether a second pass is held about a first decision, by what the stages before it found (nil: there were none).
 func Need(d turn.Decision, before *turn.Trace) turn.SecondNeed {
 	switch {
-	case d.Control != nil || d.Schedule != nil || len(d.Steps) > 0:
+	case d.Control != nil || d.Schedule != nil || slices.ContainsFunc(d.Steps, func(s turn.Step) bool { return s.ExecutionTarget != "cloud" }) || len(d.Steps) > 1:
 		return turn.SecondNeed{Reason: "the decision does something"}
 	case d.AskFollowUp:
 		return turn.SecondNeed{Reason: "the decision asks by itself"}
