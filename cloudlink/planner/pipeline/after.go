@@ -114,6 +114,9 @@ func Explain(d turn.Decision, h turn.Hints, seen rules.Seen) []turn.Evidence {
 	var out []turn.Evidence
 	add := func(kind string, f turn.Family, list []turn.Match) {
 		for _, m := range list {
+			if slices.ContainsFunc(d.Evidence, func(e turn.Evidence) bool { return e.Kind == kind && e.Span == m.Span }) {
+				continue // the main planner has cited it, and better
+			}
 			out = append(out, turn.Evidence{Kind: kind, ID: m.ID, Span: m.Span, Margin: max(0, Margin(f, h))})
 		}
 	}

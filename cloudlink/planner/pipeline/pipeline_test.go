@@ -315,10 +315,10 @@ func TestRevisionsAreLetGo(t *testing.T) {
 // TestEvidence: each piece cites words that were said, and a clear reading is ahead of the next.
 func TestEvidence(t *testing.T) {
 	for said, want := range map[string]string{
-		"거실로 가서 공기청정 켜줘": "operation:setMoveTo operation:startBasicAirClear room:living_room rule:every word is accounted for",
+		"거실로 가서 공기청정 켜줘": "operation:setMoveTo operation:startBasicAirClear room:living_room ending:chain ending:request rule:every word is accounted for",
 		"유튜브 틀어줘":        "unsupported:streaming_or_app_execution public:streaming_or_app_execution rule:what this robot does not do",
 		"오늘 좀 힘들었어":      "rule:talk",
-		"10분 뒤에 복귀해":     "operation:returnToStation time:delay rule:every word is accounted for",
+		"10분 뒤에 복귀해":     "operation:returnToStation time:delay_ms=600000 ending:request rule:every word is accounted for",
 		"내일 알람 취소해줘":     "schedule:schedule rule:schedule",
 	} {
 		d := plan(t, whole(), turn.Input{Text: said})
