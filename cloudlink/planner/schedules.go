@@ -68,10 +68,10 @@ type scheduleNote struct {
 	What     string `json:"what,omitempty"`
 }
 
-// slotsFor is how long what a turn has left open can be answered: longer, and "6시" would be said of something else.
-const slotsFor = 5 * time.Minute
+// leftFor is how long what a turn has left open can be answered: longer, and "6시" would be said of something else.
+const leftFor = 5 * time.Minute
 
-// addKept tells what the device keeps for later, and what was left open of it.
+// addKept tells what the device keeps for later, what is kept of its people, and what was left open.
 func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
 	list, err := s.schedulesOf(tx, ask.DeviceID, s.opt.Now())
 	if err != nil {
@@ -82,23 +82,14 @@ func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
 			a.Schedules = append(a.Schedules, v.kept())
 		}
 	}
-	open, err := tx.Slots(ask.DeviceID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && s.opt.Now().Sub(time.UnixMilli(open.AskedAt)) > slotsFor {
-		return nil
-	}
+	kept, err := memosOf(tx, ask.DeviceID)
 	if err != nil {
-		return fmt.Errorf("cannot read slots: %w", err)
+		return err
 	}
-	slots := &turn.Slots{TurnID: open.TurnID, AskedAtMS: open.AskedAt}
-	if err := json.Unmarshal(open.Slots, slots); err != nil {
-		return fmt.Errorf("cannot read slots of turn %s: %w", open.TurnID, err)
+	for _, v := range kept {
+		a.Memos = append(a.Memos, v.Memo)
 	}
-	if len(slots.Missing) == 0 { // nothing is left open: the schedules were spoken of
-		a.Spoken = slots.Targets
-		return nil
-	}
-	a.Slots = slots
-	return nil
+	return s.addLeft(tx, ask.DeviceID, a)
 }
 
 // zoneOf reads a zone by its name; without one it is the given one.
@@ -344,8 +335,8 @@ func (s *Server) moved(tx *store.Tx, workflow string, when wire.Schedule) (plan 
 	return plan, nil
 }
 
-// carrySchedule does what a turn wants of schedules that are kept, in its transaction, and keeps what is left open for the next turn.
-func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer, left *turn.Slots) error {
+// carrySchedule does what a turn wants of schedules that are kept, in its transaction, and what is left open for the next turn.
+func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer) error {
 	wish := a.Decision.Schedule
 	var workflows []string
 	if wish != nil {
@@ -378,16 +369,9 @@ func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer, left
 			workflows = []string{a.WorkflowID}
 		}
 	}
-	if left == nil && len(workflows) > 0 { // "취소해 줘" right after it means this one
-		left = &turn.Slots{Targets: workflows}
+	l := leftOpen{Slots: a.Decision.Slots, Asked: a.Decision.Asks}
+	if l.Slots == nil { // "취소해 줘" right after it means this one
+		l.Spoken = workflows
 	}
-	open := store.Slots{DeviceID: row.DeviceID, TurnID: row.ID, AskedAt: row.CreatedAt}
-	if left != nil {
-		data, err := json.Marshal(left)
-		if err != nil {
-			return fmt.Errorf("cannot keep slots: %w", err)
-		}
-		open.Slots = data
-	}
-	return tx.PutSlots(open)
+	return putLeft(tx, row.DeviceID, row.ID, row.CreatedAt, l)
 }

@@ -303,7 +303,7 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 			}
 		}
 		if dispatch {
-			if err := s.carrySchedule(tx, row, &a, a.Decision.Slots); err != nil {
+			if err := errors.Join(s.carrySchedule(tx, row, &a), s.carryMemo(tx, row, a.Decision.Memo)); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/cloudlink/planner/admission"
 	"deviceagent/cloudlink/planner/agents"
+	"deviceagent/cloudlink/planner/people"
 	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/schedule"
@@ -16,10 +17,12 @@ import (
 // New joins the stages around a main planner, over one catalog. Everybody who plans (the program, the measuring, the scenarios) joins
 // them here. Whether a goal is asked for is judged last, over what all others have made of the decision.
 func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
-	book := schedule.New(cat, reading(main, cat, words))
+	read := reading(main, cat, words)
+	book, listener := schedule.New(cat, read), people.New(read, schedule.HoursIn)
 	return &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
-		Shortcuts:   []Shortcut{{Name: "active_schedule", Try: book.Shortcut}},
-		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: Experience, Do: admission.New(cat).Refine}},
+		Shortcuts: []Shortcut{{Name: "active_schedule", Try: book.Shortcut}, {Name: "yes_or_no", Try: listener.Shortcut}},
+		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: "people", Do: listener.Refine},
+			{Name: Experience, Do: admission.New(cat).Refine}},
 	}
 }
 

@@ -218,3 +218,24 @@ func (s *said) bare() string {
 	}
 	return strings.TrimSpace(left)
 }
+
+// HoursIn are the hours that a sentence names, and its words without them; nil: it names no range. A part of the day that stands alone is
+// its usual hours: 아침 is 6 to 10, 저녁 17 to 21.
+func HoursIn(in turn.Input) (*turn.Hours, string) {
+	s := read(in)
+	w := s.when
+	w.resolve(clockOr(in.Now))
+	h := &turn.Hours{Days: sortedDays(w.days), From: clockText(w.start), To: clockText(w.end)}
+	if len(h.Days) == 0 || len(h.Days) == 7 {
+		h.Days = nil
+	}
+	if usual, ok := usualHours[w.part]; ok && w.start == unsaid {
+		h.From, h.To = usual[0], usual[1]
+	}
+	if h.From == "" || h.To == "" || w.either {
+		return nil, s.rest
+	}
+	return h, s.rest
+}
+
+var usualHours = map[string][2]string{"am": {"06:00", "10:00"}, "noon": {"11:00", "14:00"}, "pm": {"17:00", "21:00"}, "night": {"20:00", "23:00"}}

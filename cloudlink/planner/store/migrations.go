@@ -143,6 +143,20 @@ var migrations = []string{
 		device_id TEXT PRIMARY KEY,
 		value     BLOB NOT NULL
 	) STRICT, WITHOUT ROWID;`,
+	`CREATE TABLE memos (
+		id         TEXT PRIMARY KEY,
+		device_id  TEXT NOT NULL,
+		turn_id    TEXT NOT NULL DEFAULT '',
+		created_at INTEGER NOT NULL,
+		body       BLOB NOT NULL
+	) STRICT;
+	CREATE INDEX memos_device ON memos (device_id, created_at, id);
+	CREATE TABLE offers (
+		device_id TEXT NOT NULL,
+		key       TEXT NOT NULL,
+		made_at   INTEGER NOT NULL,
+		PRIMARY KEY (device_id, key)
+	) STRICT, WITHOUT ROWID;`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

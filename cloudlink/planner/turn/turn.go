@@ -107,6 +107,9 @@ type Decision struct {
 	Schedule *ScheduleWish `json:"schedule,omitempty"`
 	// Slots is what the next turn may fill: the schedule that is being talked about. Nil: nothing is left open.
 	Slots *Slots `json:"slots,omitempty"`
+	// Asks is a question of yes or no that the next turn may answer, and Memo what is to be kept or erased of the people of the home.
+	Asks *Asked    `json:"asks,omitempty"`
+	Memo *MemoWish `json:"memo,omitempty"`
 	// Revises says that the steps are the whole plan of a workflow that is under way, anew.
 	Revises *Revises `json:"revises,omitempty"`
 	// Experience is the goal that the words ask for beside the steps. It moves nothing, and the steps are the same without it.
