@@ -173,3 +173,16 @@ func TestASecondPassIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestPlansOfRobotAndCloudStand: what the rules have planned with every word accounted for is not talked away, whoever owns it.
+func TestPlansOfRobotAndCloudStand(t *testing.T) {
+	const said = "청정 끝나면 오늘 주요 뉴스만 요약해줘"
+	r := newRig(t, OpenAI)
+	if d := r.draft(said); d.OwnerSelection != turn.FRG || len(d.Steps) == 0 || d.FamilyConfidence != "high" {
+		t.Fatalf("the rules say %s", text64(d))
+	}
+	r.answer(said, map[string]any{"owner_selection": "DEF", "tts_response": "뉴스는 나중에 볼까요?"})
+	if d := r.turn(r.planner(), said); d.Model.Verdict != KeptDraft || len(d.Steps) == 0 {
+		t.Errorf("%s: %s", d.Model.Verdict, text64(d))
+	}
+}

@@ -86,6 +86,7 @@ func TestThePreclassifierMarks(t *testing.T) {
 		{"매일 오후 6시", nil, "has_schedule_time_semantics", "has_contextual_schedule_slot_fragment"},
 		{"매일 오후 6시", open, "has_schedule_time_semantics has_contextual_schedule_slot_fragment has_schedule_workflow_scope", ""},
 		{"취소해 줘", open, "has_cancel_cue", "has_contextual_schedule_slot_fragment"},
+		{"그 예약은 취소해 줘", open, "has_cancel_cue has_schedule_management_anchor", "has_contextual_schedule_slot_fragment has_explicit_odl_intent"},
 		{"오늘 날씨 어때", open, "has_frg_scope", "has_contextual_schedule_slot_fragment"},
 		{"요즘 볼만한 영화 추천해줘", nil, "has_public_recommendation_cue has_frg_scope public_matches:video_playback=영화", "has_self_target"},
 		{"나한테 어울리는 말투 추천해줘", nil, "has_public_recommendation_cue has_self_target", ""},
@@ -353,6 +354,25 @@ func TestTheTraceHasAllStages(t *testing.T) {
 		normalised_input schedule_short_circuit main_planner needs_second_pass second_pass ranked_flow_centre replan_escape decision_metadata usage`) {
 		if !strings.Contains(string(data), `"`+name+`":`) {
 			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// TestAChosenFlowStaysAPrior: a model's choice comes first among the flows that the hints allow, and others are none.
+func TestAChosenFlowStaysAPrior(t *testing.T) {
+	r := RankFlows(turn.Input{Text: "오늘 뉴스 알려줘"}, turn.Hints{HasFRGScope: true, HasClearConversationReplyShape: true}, registry.Default(), false)
+	for id, want := range map[string]string{
+		"DEF.DEF.default_conversation":         "DEF.DEF.default_conversation model DEF FRG",
+		"FRG.FRG.public_recommendation":        "FRG.FRG.public_recommendation model FRG DEF",
+		"ODL.ODL.device_execution_bridge":      "FRG.FRG.fresh_information_brief inline FRG DEF",
+		"FRG.FRG.no_such_thing":                "FRG.FRG.fresh_information_brief inline FRG DEF",
+		"":                                     "FRG.FRG.fresh_information_brief inline FRG DEF",
+		"SCH.SCH.schedule_reminder_cancel":     "FRG.FRG.fresh_information_brief inline FRG DEF",
+		"FRG.FRG.freshness_answer_composition": "FRG.FRG.freshness_answer_composition model FRG DEF",
+	} {
+		got := First(r, id, registry.Default())
+		if text := strings.Join([]string{got.PrimaryFlow, got.By, string(got.Owner), string(got.Alternative)}, " "); text != want || len(got.TopFlows) < len(r.TopFlows) {
+			t.Errorf("%q: %s, want %s", id, text, want)
 		}
 	}
 }
