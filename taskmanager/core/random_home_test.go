@@ -35,6 +35,20 @@ func TestWhoForgetsATaskLosesIt(t *testing.T) {
 	}
 }
 
+// TestWhatHasBegunIsNotRefusedAnyMore: a refusal that comes when the task had been accepted, and then its service was lost, does not say
+// that it never ran. Who believed it would measure a person twice.
+func TestWhatHasBegunIsNotRefusedAnyMore(t *testing.T) {
+	r := newRig(t)
+	r.submit(`[{"cloud_step_id":"step_1","taskMethod":"startVitalSign"}]`)
+	task := r.last().Task
+	r.do(core.TaskAnswered{Task: task, Accepted: true, Instance: "run-1"})
+	r.do(core.TaskStatus{Task: task, Known: core.KnownNot, Sealed: true, Instance: "run-1"})
+	r.do(core.TaskAnswered{Task: task, Reason: core.ReasonExecutorRefused})
+	if st := r.step("step_1"); st.State != core.OutcomeUnknown {
+		t.Fatalf("it is %s (%s) after a refusal of what had begun", st.State, st.Reason)
+	}
+}
+
 // TestAFailedProofFreesItsResource: a step that says it is done keeps its wheels until it is decided. Where it then fails and asks, whoever
 // waits for them goes on.
 func TestAFailedProofFreesItsResource(t *testing.T) {

@@ -14,8 +14,8 @@ func (w *work) taskAnswered(ev TaskAnswered) {
 		return
 	}
 	i := a.Step
-	if a.State == Stopping && wf.Steps[i].Accepted != 0 {
-		return // it was answered before it was stopped
+	if wf.Steps[i].Accepted != 0 && (a.State == Stopping || wf.Steps[i].Task == a.Task && !ev.Accepted) {
+		return // it was answered before: what has begun is not refused any more, also where it is not known now what became of it
 	}
 	switch {
 	case ev.NotSent:
