@@ -29,6 +29,12 @@ type acts struct {
 	Interjections []string `json:"interjections"`
 	Particles     []string `json:"particles"`
 	WithRequest   []string `json:"topic_only_with_request"` // nouns that mean something else in most sentences
+
+	Reminder   reminderWords `json:"reminder"`
+	WhatIs     []string      `json:"what_is"`
+	Complaints []string      `json:"complaints"` // how a thing of ours may be too much
+	Shows      []string      `json:"shows"`      // verbs that play what they show
+	You        []string      `json:"you"`        // the robot is spoken to
 }
 
 // token is what stands between two spaces, and what is left of it without its particles.
@@ -85,7 +91,7 @@ func (f *families) read(t text) reading {
 		r.question = true // "약국 어디 있어"
 	}
 	r.personal = slices.ContainsFunc(r.tokens, func(k token) bool {
-		return slices.Contains(f.acts.Self, k.text) || slices.Contains(f.acts.Self, k.stem)
+		return slices.ContainsFunc(k.stems[:min(2, len(k.stems))], func(s string) bool { return slices.Contains(f.acts.Self, s) }) // "나이가" is no "나"
 	})
 	r.fragment = f.isFragment(r)
 	r.statement = len(r.tokens) > 0 && !r.asks() && f.endsSentence(r.tokens[len(r.tokens)-1], len(r.tokens) > 1)

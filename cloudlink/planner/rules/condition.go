@@ -56,8 +56,9 @@ func (g *grounding) ending(intents []intent) (end conditional, ok bool) {
 	var named []item
 	for _, it := range g.clause.items {
 		switch {
-		case it.kind == kindVerb && (it.key == "ended" || it.key == "arrive"), it.kind == kindState && it.key == "become":
+		case it.kind == kindVerb && (it.key == "ended" || it.key == "arrive"), it.kind == kindState && (it.key == "become" || it.key == "ended"):
 			ended = true
+		case g.p.lang == english && (it.kind == kindIf || it.kind == kindAsk || it.kind == kindCopula):
 		case it.kind == kindEvery:
 			all = true
 		case it.kind == kindFiller, it.kind == kindPronoun, it.kind == kindDelay, it.kind == kindWork, it.kind == kindHere:
@@ -142,7 +143,7 @@ func (g *grounding) weatherCondition(f *frame) (conditional, *doubt) {
 			}
 		case kindWhen:
 			cond.on = it.key
-		case kindFiller, kindManner, kindPronoun, kindVerb:
+		case kindFiller, kindManner, kindPronoun, kindVerb, kindIf, kindCopula:
 		default:
 			return cond, &doubt{reason: doubtCondition, frame: f}
 		}

@@ -16,6 +16,7 @@ type englishWords struct {
 	Prepositions map[string]string   `json:"prepositions"`
 	Connectors   []string            `json:"connectors"`
 	Conditions   []string            `json:"conditions"`
+	Once         []string            `json:"once"` // open a condition where something is said to have ended
 	States       map[string][]string `json:"states"`
 	Copulas      []string            `json:"copulas"`
 	Delays       []string            `json:"delays"`
@@ -158,6 +159,9 @@ func (p *reader) mergeEnglish(items []item) []item {
 			next = items[i+1]
 		}
 		switch {
+		case p.endsSomething(items[i:]):
+			it.kind = kindIf
+			out = append(out, it)
 		case (it.kind == kindAfter || it.kind == kindParticle && it.key == "in") && next.kind == kindDuration:
 			next.kind, next.start = kindDelay, it.start
 			out, i = append(out, next), i+1
@@ -185,6 +189,26 @@ func (p *reader) mergeEnglish(items []item) []item {
 		}
 	}
 	return out
+}
+
+// endsSomething says whether the words open the end of work: "after cleaning is done", "when it has finished".
+func (p *reader) endsSomething(rest []item) bool {
+	if !slices.Contains(p.en.Once, rest[0].text) {
+		return false
+	}
+	for _, it := range rest[1:] {
+		switch it.kind {
+		case kindState:
+			return it.key == "ended"
+		case kindThing, kindFiller, kindCopula, kindAsk, kindRoom, kindParticle, kindVerb:
+		default:
+			return false
+		}
+		if it.kind == kindVerb && it.key != "purify" {
+			return false
+		}
+	}
+	return false
 }
 
 // turns makes on or off of an open "turn": "turn the screen off".

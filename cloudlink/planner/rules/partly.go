@@ -13,7 +13,7 @@ import (
 
 // partly reads the sentence again without the clauses that are refused.
 func (p *reader) partly(out parsed) (rest parsed, refused []turn.Refusal, ok bool) {
-	if out.unknown > 0 || p.lang != korean {
+	if out.unknown > 0 {
 		return rest, nil, false
 	}
 	first := -1

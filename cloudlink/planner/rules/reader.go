@@ -164,6 +164,9 @@ func (p *reader) addKorean() {
 			p.lex.add(word, entry{kind: list.kind})
 		}
 	}
+	for _, word := range ko.Others {
+		p.lex.add(word, entry{kind: kindUnknown, key: "other"})
+	}
 	for _, word := range ko.Beside {
 		p.lex.add(word, entry{kind: kindConnect, key: "beside"})
 	}
@@ -256,6 +259,11 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 	switch {
 	case next.key == "alone" && (!fresh || next.end < len(t.runes) && t.runes[next.end] != ' '):
 		return no
+	case next.key == "other":
+		if !fresh {
+			return no
+		}
+		return costWord
 	case next.kind == kindUnknown:
 		return costOfUnknown(next.end - next.start)
 	case next.kind == kindParticle || next.kind == kindCopula:

@@ -26,6 +26,8 @@ type evidence struct {
 	skies     bool // short, and how the sky is: "대전 지금 비 와" asks as well as tells
 	appliance bool // a thing of the home is named
 	outside   bool // another place, or another day
+	shows     bool // "보여 줘": something is to be played
+	worth     bool // "갈 만한": what others like
 	named     bool // it asks for the robot itself, and speaks of nobody else before
 }
 
@@ -42,31 +44,39 @@ var routes = []rule{
 	{"how a device is used", func(e *evidence) bool {
 		return (e.has(topicHowTo) || e.how) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
+	{"what a function of ours is", func(e *evidence) bool { return e.f.whatIs(e.reading) }, verdict{family: turn.DQR, runnerUp: turn.ODL}},
+	{"to be reminded at a time", func(e *evidence) bool { return e.f.reminds(e.reading, e.out) }, verdict{family: turn.SCH, certain: true}},
+	{"to be told again and again", func(e *evidence) bool {
+		return e.give && e.inform && !e.wh && slices.ContainsFunc(e.tokens, func(k token) bool { return strings.HasSuffix(k.text, "마다") })
+	}, verdict{family: turn.SCH, runnerUp: turn.FRG}},
 	{"schedule", func(e *evidence) bool {
 		return e.schedule && (e.asks() || e.desire || !e.statement && !e.fragment)
 	}, verdict{family: turn.SCH, certain: true}},
 	{"story", func(e *evidence) bool { return e.has(topicStory) && (e.asks() || e.desire) }, verdict{family: turn.STM, certain: true}},
-	{"who the robot is", func(e *evidence) bool { return e.named && len(e.tokens) <= 6 }, verdict{family: turn.DQR, runnerUp: turn.DEF}},
+	{"who the robot is", func(e *evidence) bool { return e.named && len(e.tokens) <= 6 || e.f.able(e.reading) }, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"a part of the product", func(e *evidence) bool {
 		return e.has(topicPart) && (e.asks() || e.desire) && (e.uns == "" || e.has(topicOurs))
 	}, verdict{family: turn.DQR, runnerUp: turn.ODL}},
 	{"public things that are also played", func(e *evidence) bool {
-		return publicMedia[e.uns] && (e.wh || e.uns != apps) && e.asksAbout() && !e.asksToDo()
+		return publicMedia[e.uns] && (e.wh || e.uns != apps) && e.asksAbout() && !e.asksToDo() && !e.shows
 	}, verdict{family: turn.FRG, runnerUp: turn.UNS}},
-	{"what this robot does not do", func(e *evidence) bool { return e.uns != "" && (e.asksToDo() || e.desire) && !(e.weather && e.inform) }, verdict{family: turn.UNS}},
+	{"what this robot does not do", func(e *evidence) bool {
+		return e.uns != "" && (e.asksToDo() || e.desire || publicMedia[e.uns] && e.shows) && !(e.weather && e.inform)
+	}, verdict{family: turn.UNS}},
 	{"weather out there", func(e *evidence) bool {
 		return e.weather && (e.asks() || e.desire || e.skies || e.report && !e.statement && len(e.tokens) <= 3) && !(e.ours && !e.outside)
 	}, verdict{family: turn.FRG, runnerUp: turn.DEF, certain: true}},
 	{"climate out there", func(e *evidence) bool {
-		return e.own == "indoor_climate_reading" && e.outside && !e.indoors && (e.asks() || len(e.tokens) <= 3)
+		return e.own == climate && e.outside && !e.indoors && (e.asks() || len(e.tokens) <= 3)
 	}, verdict{family: turn.FRG, runnerUp: turn.ODL}},
 	{"what a home robot has and this one has not", func(e *evidence) bool { return e.own != "" && (e.asks() || e.desire || e.subject) }, verdict{family: turn.ODL, runnerUp: turn.UNS, category: missing}},
-	{"outside information", func(e *evidence) bool { return e.info && (e.asks() || e.desire) && !e.ours }, verdict{family: turn.FRG, runnerUp: turn.DEF}},
+	{"outside information", func(e *evidence) bool { return (e.info || e.worth) && (e.asks() || e.desire) && !e.ours }, verdict{family: turn.FRG, runnerUp: turn.DEF}},
 	{"state of what is not ours", func(e *evidence) bool { return e.uns != "" && (e.asksAbout() || e.subject) }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
 	{"ours", func(e *evidence) bool { return e.ours }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"ours, how it is", func(e *evidence) bool {
 		return e.has(topicOurs) && e.has(topicSwitched) && e.statement && len(e.tokens) <= 3 && !e.personal
 	}, verdict{family: turn.ODL, runnerUp: turn.DEF}},
+	{"ours, and too much", func(e *evidence) bool { return e.f.complains(e.reading) || e.f.wants(e.reading) }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"ours, asked about", func(e *evidence) bool { return e.has(topicOurs) && (e.question || e.give) && len(e.tokens) <= 6 }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"named and no more", func(e *evidence) bool { return e.uns != "" && e.out.unknown == 0 }, verdict{family: turn.UNS}},
 	{"to be told at a time", func(e *evidence) bool {
@@ -84,7 +94,14 @@ func newEvidence(f *families, seen reading, out parsed, ours bool) *evidence {
 	e := &evidence{reading: seen, f: f, out: out, ours: ours}
 	weak := f.acts.WithRequest
 	e.uns, e.own = e.category("uns", weak), e.category("own", nil)
-	e.schedule = e.has(topicSchedule) || e.has(topicEvent) && e.uns == ""
+	if e.own == climate && slices.ContainsFunc(e.hits, func(h hit) bool {
+		return h.topic == "own/"+climate && h.at > 0 && strings.HasSuffix(e.tokens[h.at-1].text, "는") && e.tokens[h.at-1].text == e.tokens[h.at-1].stems[0] && !e.has(topicIndoor)
+	}) {
+		e.own = "" // "굽는 온도"
+	}
+	recommended := slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicInfo && h.word == "추천" })
+	e.schedule = e.has(topicSchedule) || e.has(topicEvent) && e.uns == "" && !recommended
+	e.shows = e.give && !e.wh && !recommended && len(e.tokens) > 0 && startsWith(e.tokens[len(e.tokens)-1].text, f.acts.Shows)
 	e.weather = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather && !slices.Contains(f.cues.WeatherShort, h.word) }) ||
 		e.asksAbout() && slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather })
 	e.info = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicInfo && (e.asksAbout() || !slices.Contains(weak, h.word)) })
@@ -93,12 +110,13 @@ func newEvidence(f *families, seen reading, out parsed, ours bool) *evidence {
 	e.subject = e.statement && len(e.tokens) <= 4 && !e.personal && slices.ContainsFunc(e.hits, func(h hit) bool {
 		return h.head && (strings.HasPrefix(h.topic, "own/") || strings.HasPrefix(h.topic, "uns/") && appliances[strings.TrimPrefix(h.topic, "uns/")]) && h.at <= 1 && len([]rune(h.word)) > 1
 	}) && f.endsOpenly(e.tokens[len(e.tokens)-1].text)
+	e.worth = slices.ContainsFunc(e.tokens, func(k token) bool { return strings.HasSuffix(k.text, "만한") })
 	e.indoors = e.has(topicIndoor)
 	e.how = e.inform && e.why && slices.ContainsFunc(e.tokens, func(k token) bool { return interrogative(k.text) || strings.HasSuffix(k.text, "는지") })
 	e.muses = len(e.tokens) > 0 && f.muses(e.tokens[len(e.tokens)-1].text)
 	e.appliance = slices.ContainsFunc(e.hits, func(h hit) bool { return appliances[strings.TrimPrefix(h.topic, "uns/")] })
 	if e.own == "" && e.indoors && e.has(topicFeel) {
-		e.own = "indoor_climate_reading"
+		e.own = climate
 	}
 	e.named = slices.ContainsFunc(e.hits, func(h hit) bool {
 		return h.topic == topicIdentity && !slices.ContainsFunc(e.tokens[:h.at], func(k token) bool { return !f.begins(k, f.acts.Self) && !slices.Contains(f.acts.Interjections, k.text) })
@@ -120,6 +138,9 @@ func route(e *evidence) verdict {
 	}
 	return verdict{family: turn.DEF, runnerUp: turn.STTNull, rule: "talk"}
 }
+
+// climate is the category of room temperature and the like.
+const climate = "indoor_climate_reading"
 
 // apps are the category of programs by name; what is asked of them is asked of nobody else, unless it is a fact.
 const apps = "streaming_or_app_execution"

@@ -19,6 +19,7 @@ type skillWords struct {
 	When     map[string][]string `json:"when"`
 	Manner   []string            `json:"manner"`
 	Pronouns []string            `json:"pronouns"` // stand for what was looked up just before
+	En       skillEnglish        `json:"en"`
 	Wishes   []wish              `json:"wishes"`
 }
 
@@ -56,8 +57,37 @@ func (p *reader) withSkills(s skillWords, frames map[string]*frame, places []str
 	}
 	if p.lang == korean {
 		other.addSkillKorean(s)
+	} else {
+		other.addSkillEnglish(s.En)
 	}
 	return &other
+}
+
+// skillEnglish are the same words in English.
+type skillEnglish struct {
+	Verbs  map[string][]string `json:"verbs"`
+	When   map[string][]string `json:"when"`
+	Rain   []string            `json:"rain"`
+	Manner []string            `json:"manner"`
+}
+
+func (p *reader) addSkillEnglish(s skillEnglish) {
+	for _, act := range sortedKeys(s.Verbs) {
+		for _, verb := range s.Verbs[act] {
+			p.lex.replace(verb, entry{kind: kindVerb, key: act, fn: "imp"})
+		}
+	}
+	for _, when := range sortedKeys(s.When) {
+		for _, word := range s.When[when] {
+			p.lex.replace(word, entry{kind: kindWhen, key: when})
+		}
+	}
+	for _, text := range s.Rain {
+		p.lex.replace(text, entry{kind: kindState, key: "rain"})
+	}
+	for _, word := range s.Manner {
+		p.lex.replace(word, entry{kind: kindManner})
+	}
 }
 
 func (p *reader) addSkillKorean(s skillWords) {

@@ -62,7 +62,9 @@ func (s skillWords) triggers(lang language, frames map[string]*frame) []string {
 	for _, id := range sortedKeys(frames) {
 		out = append(out, frames[id].Nouns.in(lang)...)
 	}
-	if lang == korean {
+	if lang == english {
+		out = append(out, s.En.Rain...)
+	} else {
 		out = append(out, s.Jam...)
 		out = append(out, s.Rain.Stems...)
 		out = append(out, "비", "오늘")
