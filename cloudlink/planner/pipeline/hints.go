@@ -33,14 +33,14 @@ func Preclassify(in turn.Input, seen rules.Seen, x registry.Excerpt, history tur
 	h.HasDeviceActionCueSurface = seen.ToDo
 	h.HasMissingCapability = len(seen.Missing) > 0 && (asks || seen.Words <= 3)
 	h.HasCancelCue = hint("cancel_cue")
-	h.HasSelfTarget = s.has(own.SelfStyle) && s.has(own.Self)
+	h.HasSelfTarget = s.has(own.Self) && ownStyle(s, s.in(x.ClassificationHints["public_recommendation_cue"]))
 	schedules(&h, seen, history, asks)
 	h.HasFactQuestion = seen.Fact && seen.About
 	h.HasPublicRecommendationCue = asks && hint("public_recommendation_cue")
 	h.HasFRGScope = asks && (seen.Weather || seen.Outside)
 	h.HasContentCue = asks && named(seen, "story")
 	h.HasStableDeviceQnATarget = asks && (seen.Product || seen.About && len(h.DeviceQnATopics) > 0 && !h.HasSelfTarget)
-	h.HasCoherentConversationPurpose = !seen.ToDo && (hint("conversation") || seen.Personal && seen.Statement)
+	h.HasCoherentConversationPurpose = !seen.ToDo && (hint("conversation") && (!seen.Fragment || seen.Personal) || seen.Personal && seen.Statement)
 	h.HasClearConversationReplyShape = !seen.Fragment && (seen.Statement || asks || seen.Comfort)
 	h.LooksFragmentary = seen.Fragment
 	h.PublicMatches = public(seen, s, x)
@@ -129,6 +129,20 @@ func asked(s said, cue int) int {
 		}
 	}
 	return -1
+}
+
+// ownStyle says whether what is to be recommended is the user's own style: the word before the request in Korean, any in English.
+func ownStyle(s said, cues []string) bool {
+	cue := s.last(cues)
+	if cue < 0 || s.english {
+		return cue >= 0 && s.has(own.SelfStyle)
+	}
+	for i := cue - 1; i >= 0; i-- {
+		if word := saidOf(s.fields[i], false); !word.has(own.NoTarget) {
+			return word.has(own.SelfStyle)
+		}
+	}
+	return false
 }
 
 // strategy is how a turn without a target would be answered; empty where it has one.

@@ -59,7 +59,7 @@ func Need(d turn.Decision, before *turn.Trace) turn.SecondNeed {
 // left looks for a public signal that the first pass closed as talk or noise.
 func left(d turn.Decision, before *turn.Trace) turn.SecondNeed {
 	h := before.Hints
-	if d.OwnerSelection == turn.FRG || !h.HasFRGScope && !h.HasPublicRecommendationCue {
+	if d.OwnerSelection == turn.FRG || !h.HasFRGScope && !(h.HasPublicRecommendationCue && h.HasDeviceActionCueSurface) {
 		return turn.SecondNeed{}
 	}
 	p, _ := Of(d.OwnerSelection, turn.FRG)
@@ -75,7 +75,7 @@ func Judge(d turn.Decision, need turn.SecondNeed, before *turn.Trace) turn.Secon
 	p, _ := Of(need.Pair[0], need.Pair[1])
 	out := turn.SecondPass{Question: p.Ask, Family: d.OwnerSelection, By: "rules", Reason: "nothing in the words decides it: the first pass stands"}
 	h := before.Hints
-	asks := h.HasFactQuestion || h.HasPublicRecommendationCue || h.HasDeviceActionCueSurface
+	asks := h.HasFRGScope || h.HasPublicRecommendationCue && h.HasDeviceActionCueSurface
 	switch {
 	case p.B == turn.FRG && h.HasSelfTarget:
 		out.Family, out.Reason = p.A, "it is about the user's own taste"

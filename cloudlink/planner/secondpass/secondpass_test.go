@@ -49,11 +49,12 @@ func TestJudge(t *testing.T) {
 		before      turn.Trace
 		want        turn.Family
 	}{
-		{"a thing that is asked for", turn.DEF, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song, HasFactQuestion: true}}, turn.FRG},
+		{"a thing that is asked for", turn.DEF, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song, HasFRGScope: true}}, turn.FRG},
+		{"a thing in a question about something else", turn.DEF, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song, HasPublicRecommendationCue: true}}, turn.DEF},
 		{"a thing that is only told of", turn.DEF, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song}}, turn.DEF},
 		{"taste", turn.FRG, turn.DEF, turn.Trace{Hints: turn.Hints{HasSelfTarget: true, HasPublicRecommendationCue: true, PublicMatches: song}}, turn.DEF},
 		{"nothing named", turn.FRG, turn.DEF, turn.Trace{Object: turn.ObjectMeta{Type: turn.OutsideOption}}, turn.DEF},
-		{"noise that names a thing", turn.STTNull, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song, HasDeviceActionCueSurface: true}}, turn.FRG},
+		{"noise that names a thing", turn.STTNull, turn.FRG, turn.Trace{Hints: turn.Hints{PublicMatches: song, HasPublicRecommendationCue: true, HasDeviceActionCueSurface: true}}, turn.FRG},
 		{"a title that nobody knows", turn.STTNull, turn.FRG, turn.Trace{}, turn.STTNull},
 		{"a reply can begin", turn.STTNull, turn.DEF, turn.Trace{Reply: turn.ReplyMeta{Type: turn.BoundedReply, Reason: "plain"}}, turn.DEF},
 		{"nothing can be replied to", turn.DEF, turn.STTNull, turn.Trace{Reply: turn.ReplyMeta{Type: turn.IntentRepair, Reason: "a fragment"}}, turn.STTNull},
