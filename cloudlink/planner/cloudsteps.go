@@ -22,6 +22,7 @@ import (
 type Agents interface {
 	Do(ctx context.Context, t agents.Task) agents.Outcome
 	Next(t agents.Talk, m agents.Memory, now time.Time, ev agents.Event) (words []agents.Words, next agents.Talk, memory agents.Memory, over bool)
+	Hears(t agents.Talk, said string, d turn.Decision) bool
 	Answer(ctx context.Context, in turn.Input, d turn.Decision) (said string, did []agents.Did, ok bool)
 }
 

@@ -350,6 +350,55 @@ func TestQuizIsSteered(t *testing.T) {
 	d.quiet()
 }
 
+// Who answers a quiz speaks to the planner as always: the words are for the session, once, and an order stays an order.
+func TestAnswersThatComeAsTurns(t *testing.T) {
+	r, d, _ := cloudRig(t)
+	if v := r.turn("rb-1", "무지개요"); v["session_id"] != nil || v["tts_response"] == "" {
+		t.Errorf("without a quiz: %v", v)
+	}
+	r.mixedPlan(d, "wf_1", "content_session", "")
+	d.say(d.due("wf_1", "t-1", "content_session", true, map[string]any{"kind": "quiz"}))
+	d.words(1)
+	body := `{"device_id":"rb-1","recognized_text":"무지개요","dispatch":false}`
+	if v := r.must(http.StatusOK, "POST", "/v1/turns", body); v["session_id"] != "t-1" {
+		t.Errorf("%v", v)
+	}
+	d.quiet() // it was only planned
+	for range 2 {
+		req := r.request("POST", "/v1/turns", `{"device_id":"rb-1","recognized_text":"무지개요"}`)
+		req.Header.Set("Idempotency-Key", "voice-1")
+		if status, v := r.send(req); status != http.StatusOK || v["session_id"] != "t-1" || v["tts_response"] != "" || v["decision"].(object)["owner_selection"] != "STM" {
+			t.Errorf("%d %v", status, v)
+		}
+	}
+	if w := d.words(1)[0]; !strings.HasPrefix(w.Text, "맞았어요.") {
+		t.Errorf("%+v", w)
+	}
+	d.quiet()
+	if v := r.turn("rb-1", "go"); v["session_id"] != nil || v["dispatched"] != true {
+		t.Errorf("%v", v)
+	}
+	d.next(wire.TypePlan)
+	if v := r.turn("rb-2", "무지개요"); v["session_id"] != nil {
+		t.Errorf("another home answers the quiz: %v", v)
+	}
+}
+
+// A turn that needs nothing of the robot is answered by the agents; the robot is sent nothing.
+func TestTurnsThatAgentsAnswer(t *testing.T) {
+	r, d, o := cloudRig(t)
+	v := r.turn("rb-1", "weather")
+	if said, _ := v["tts_response"].(string); !strings.Contains(said, "비가 오겠어요") || v["dispatched"] != false {
+		t.Errorf("%v", v)
+	}
+	want(t, v["cloud_steps"].([]any)[0].(object), "state", "completed")
+	want(t, r.get("/v1/turns/"+v["turn_id"].(string)), "tts_response", v["tts_response"])
+	o.fails.Store(true)
+	v = r.turn("rb-1", "weather")
+	want(t, v["cloud_steps"].([]any)[0].(object), "reason_code", agents.ReasonFailed)
+	d.quiet()
+}
+
 // Words that the device does not take end the telling: nothing that follows would be heard.
 func TestSessionThatIsOver(t *testing.T) {
 	r, d, _ := cloudRig(t)

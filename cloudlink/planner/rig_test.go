@@ -286,6 +286,8 @@ func (canned) Plan(_ context.Context, in turn.Input) (turn.Decision, error) {
 		d.OwnerSelection, d.TTSResponse, d.ModelCalls = turn.ODL, "on my way", 1
 		d.Steps = []turn.Step{{ID: "s1", Route: turn.ODL, ExecutionTarget: "device", TaskMethod: "setMoveTo",
 			Params: wire.Object{"position": {V: "거실"}}}}
+	case in.Text == "weather":
+		d.OwnerSelection, d.Steps = turn.FRG, []turn.Step{{ID: "s1", Route: turn.FRG, ExecutionTarget: "cloud", Skill: "fresh_information_brief", Params: wire.Object{"topic": {V: "weather"}}}}
 	case in.Text == "stop all":
 		d.OwnerSelection, d.Control = turn.ODL, &wire.Control{Verb: "cancel", Scope: "all", RequestedBy: "user", Reason: in.Text}
 	case in.Text == "where":

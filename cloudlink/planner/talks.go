@@ -10,6 +10,7 @@ import (
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // A session that an agent has opened is steered by what the robot says of it: its own voice, its listener, and who stops it.
@@ -128,4 +129,46 @@ func (s *Server) dropSteps(tx *store.Tx, device, workflow string) error {
 		}
 	}
 	return nil
+}
+
+// heardBySession finds the session that waits for what was said: the latest one that is told from here. It answers by the robot's voice, so
+// the turn itself says nothing.
+func (s *Server) heardBySession(ctx context.Context, in turn.Input, a *turnAnswer) (bool, error) {
+	if s.opt.Agents == nil {
+		return false, nil
+	}
+	var rows []store.CloudStep
+	err := s.opt.Store.View(ctx, func(tx *store.Tx) (err error) {
+		rows, err = tx.SessionsOf(in.DeviceID)
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	var talk agents.Talk
+	if err := json.Unmarshal(rows[0].Talk, &talk); err != nil {
+		return false, fmt.Errorf("cannot read talk of step %s: %w", rows[0].StepID, err)
+	}
+	if !s.opt.Agents.Hears(talk, in.Text, a.Decision) {
+		return false, nil
+	}
+	d := &a.Decision
+	d.SelectedRoutes, d.OwnerSelection, d.SelectedAgent, d.SelectedSkill = []turn.Family{turn.STM}, turn.STM, string(turn.STM), agents.SkillContent
+	d.SelectedFlowID, d.TurnMode = "STM.STM."+agents.SkillContent, "multi_turn"
+	d.AskFollowUp, d.NeedsSecondPass, d.MissingSlots, d.TTSResponse, d.STTNullSubtype = false, false, nil, "", ""
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: rows[0].SessionID, Span: in.Text})
+	a.TTSResponse, a.SessionID = "", rows[0].SessionID
+	return true, nil
+}
+
+// answerSession hands what was said to the session, unless that has ended since.
+func (s *Server) answerSession(tx *store.Tx, device string, a turnAnswer) error {
+	row, err := tx.CloudStep(device, a.SessionID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && row.State != stepTelling {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot find cloud step %s: %w", a.SessionID, err)
+	}
+	return s.talkOn(tx, row, agents.Event{What: "user_response", Text: a.RecognizedText})
 }

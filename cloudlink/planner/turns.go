@@ -50,6 +50,7 @@ type turnAnswer struct {
 	TTSResponse    string         `json:"tts_response"`
 	Correlation    correlation    `json:"correlation"`
 	ModelCalls     int64          `json:"model_calls"`
+	SessionID      string         `json:"session_id,omitempty"`  // the words are for this content session, which answers them
 	CloudSteps     []agents.Did   `json:"cloud_steps,omitempty"` // that were carried out for the answer
 }
 
@@ -182,6 +183,9 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	a := turnAnswer{TurnID: row.ID, DeviceID: ask.DeviceID, RecognizedText: ask.RecognizedText, Locale: ask.Locale,
 		CreatedAt: stampMS(row.CreatedAt), Decision: d, Steps: nonNil(d.Steps), Requests: []wire.Request{}, TTSResponse: d.TTSResponse,
 		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls}
+	if heard, err := s.heardBySession(ctx, in, &a); err != nil || heard {
+		return a, nil, err
+	}
 	if !sendable(d) {
 		s.answerHere(planning, in, &a)
 		return a, nil, nil
@@ -299,6 +303,11 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 				put = s.queueControl
 			}
 			if err := put(tx, env); err != nil {
+				return err
+			}
+		}
+		if dispatch && a.SessionID != "" {
+			if err := s.answerSession(tx, row.DeviceID, a); err != nil {
 				return err
 			}
 		}

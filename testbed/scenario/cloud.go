@@ -18,6 +18,7 @@ import (
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/compile"
 	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
@@ -36,17 +37,21 @@ type cloud struct {
 
 // startCloud runs the endpoint as the program plannerd joins it.
 func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dial func(context.Context) (net.Conn, error), newID func() string,
-	decide func(planner.Asked) (wire.Decision, bool), form Form, key ed25519.PrivateKey, log zerolog.Logger) (*cloud, error) {
+	decide func(planner.Asked) (wire.Decision, bool), own *agents.Agents, form Form, key ed25519.PrivateKey, log zerolog.Logger) (*cloud, error) {
 	st, err := planstore.Open(context.Background(), filepath.Join(dir, "planner.db"))
 	if err != nil {
 		return nil, err
 	}
 	front := newDoor()
-	server, err := planner.New(planner.Options{
+	opt := planner.Options{
 		Planner: pipeline.New(rules.New(cat, words), cat, words), Compile: compiler(cat), Check: checker(cat),
 		Dial: dial, Store: st, HTTP: front, NewID: newID, Decide: decide, Log: log,
 		AllowJSON: form.JSON, Encoding: form.encoding(), Signing: key,
-	})
+	}
+	if own != nil {
+		opt.Agents = own
+	}
+	server, err := planner.New(opt)
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}

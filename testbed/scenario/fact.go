@@ -28,6 +28,7 @@ type channel struct {
 // channels are all kinds of facts, in the order in which a file is best read.
 var channels = []channel{
 	{"what was answered", []string{"turn", "grey", "null", "reply", "refused", "answer", "looked"}, true},
+	{"what was looked up outside", []string{"fetched"}, true},
 	{"what the robot's own log says", []string{"dispatch", "refuses", "again", "stops", "pauses", "resumes", "queries", "drives", "halts", "rolls",
 		"arrived", "stopped", "failed", "cleans", "cleaned", "sets", "spoken", "shown"}, true},
 	{"what the device answered to messages", []string{"ack"}, true},

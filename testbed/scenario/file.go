@@ -14,19 +14,20 @@ import (
 
 // Scenario is one file.
 type Scenario struct {
-	Path   string
-	ID     string
-	Title  string
-	Tier   string // that the device must report
-	Start  string // room where the robot stands; empty: at its station
-	Faults []string
-	Given  []string // commands to the robot before anything else
-	Off    bool     // the device evaluates no experiences
-	JSON   bool     // the device reads JSON from the cloud too
-	Tail   time.Duration
-	Home   home.Faults // Faults, parsed
-	Stimul []Stimulus
-	Expect []Line
+	Path    string
+	ID      string
+	Title   string
+	Tier    string // that the device must report
+	Start   string // room where the robot stands; empty: at its station
+	Faults  []string
+	Given   []string // commands to the robot before anything else
+	Off     bool     // the device evaluates no experiences
+	JSON    bool     // the device reads JSON from the cloud too
+	Outside string   // how the services are that the planner's agents look things up at; empty: there are no agents
+	Tail    time.Duration
+	Home    home.Faults // Faults, parsed
+	Stimul  []Stimulus
+	Expect  []Line
 }
 
 // Line is one expectation: a fact that the witnesses must have seen.
@@ -214,6 +215,7 @@ var headers = map[string]func(s *Scenario, value string) error{
 	"given":    func(s *Scenario, v string) error { s.Given = append(s.Given, v); return nil },
 	"off":      func(s *Scenario, v string) error { s.Off = true; return nil },
 	"json":     func(s *Scenario, v string) error { s.JSON = true; return nil },
+	"outside":  func(s *Scenario, v string) error { s.Outside = v; return knownOutside(v) },
 	"fault":    func(s *Scenario, v string) error { s.Faults = append(s.Faults, v); return s.Home.Add(v) },
 	"tail":     func(s *Scenario, v string) (err error) { s.Tail, err = time.ParseDuration(v); return err },
 }

@@ -37,6 +37,7 @@ type house struct {
 	broker   *broker.Broker
 	witness  *broker.Recorder
 	cloud    *cloud
+	outside  *outside
 	device   *device
 	way      Way
 	ferry    *bus.Ferry // to the bus where the robot's services are; nil: it is on the socket
@@ -68,7 +69,11 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	if err != nil {
 		return err
 	}
-	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, h.form, key, side("cloud")); err != nil {
+	services, own, err := openOutside(s.Outside)
+	if h.outside = services; err != nil {
+		return err
+	}
+	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, own, h.form, key, side("cloud")); err != nil {
 		return err
 	}
 	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, tier: s.Tier, noGoals: s.Off, form: h.form, trusted: trusted, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}
@@ -139,6 +144,7 @@ func (h *house) close() (err error) {
 	if h.cloud != nil {
 		err = errors.Join(err, h.cloud.close())
 	}
+	h.outside.close()
 	h.broker.Close()
 	return err
 }

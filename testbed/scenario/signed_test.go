@@ -275,7 +275,7 @@ func (x *hostile) signWith(key ed25519.PrivateKey) {
 	_, words, err := catalogOver(Socket)
 	x.must(err)
 	x.cloud, err = startCloud(x.dir, x.cat, words, x.broker.Dial, x.ids.next,
-		x.answers.decide, x.form, key, zerolog.Nop())
+		x.answers.decide, nil, x.form, key, zerolog.Nop())
 	x.must(err)
 	x.keys = wire.NewKeys(seed(0).Public().(ed25519.PublicKey), key.Public().(ed25519.PublicKey))
 	time.Sleep(2 * time.Minute)

@@ -69,6 +69,7 @@ var verbs = map[string]func(h *house, arg string) error{
 	"disk":    (*house).setDisk,
 	"store":   (*house).loseStore,
 	"planner": (*house).setPlanner,
+	"outside": func(h *house, arg string) error { return h.outside.set(arg) },
 	"decide":  (*house).decide,
 	"answers": (*house).answer,
 	"clock":   (*house).setClock,

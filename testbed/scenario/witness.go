@@ -100,6 +100,7 @@ func (h *house) observe(s *Scenario) (*Observation, error) {
 	if h.ferry != nil {
 		side = s.Expect
 	}
+	add(h.outside.lookedUp(h.start))
 	add(robotFacts(log, h.start.Sub(h.born), h.done, side))
 	add(h.acks(msgs))
 	add(h.questions(msgs))

@@ -18,7 +18,7 @@ func TestWeather(t *testing.T) {
 	})
 	a := build(t, Sources{WeatherURL: url + "/v1/forecast?models=kma_seamless", Places: []Place{{"서울", 37.57, 126.98}, {"부산", 35.18, 129.08}}})
 	out := do(t, a, SkillBrief, map[string]any{"topic": "weather"})
-	if want := "오늘 서울 비가 오겠어요. 기온은 3도에서 9도예요. 비 올 확률은 80퍼센트예요."; out.Text != want || out.RetrievedAt != now {
+	if want := "오늘 서울에 비가 오겠어요. 기온은 3도에서 9도예요. 비 올 확률은 80퍼센트예요."; out.Text != want || out.RetrievedAt != now {
 		t.Errorf("%+v, want %q", out, want)
 	}
 	want := map[string]any{"rain": true, "snow": false, "sky": "rain", "temp_max": 9.4, "temp_min": 2.6, "rain_chance": 80.0, "rain_mm": 4.2,

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // The data is whole: enough of it, in both languages, and every quiz accepts its own answer as a person would say it.
@@ -131,6 +134,39 @@ func TestQuiz(t *testing.T) {
 	}
 	if !s.on("completed", "", 6) {
 		t.Error("it goes on when it was heard to its end")
+	}
+}
+
+// An answer that comes as a turn is for the quiz; an order is not.
+func TestWhoIsMeant(t *testing.T) {
+	s := begin(t, map[string]any{"kind": "quiz"}, Memory{})
+	step := []turn.Step{{ID: "a"}}
+	for _, tc := range []struct {
+		said string
+		d    turn.Decision
+		want bool
+	}{
+		{"무지개요", turn.Decision{OwnerSelection: turn.FRG}, true},
+		{"구름이요", turn.Decision{OwnerSelection: turn.STTNull}, true},
+		{"음 뭐더라", turn.Decision{OwnerSelection: turn.DEF}, true},
+		{"다시 한번 말해 줘", turn.Decision{OwnerSelection: turn.UNS}, true},
+		{"주방으로 가", turn.Decision{OwnerSelection: turn.ODL, Steps: step}, false},
+		{"무지개 뜨면 청정해", turn.Decision{OwnerSelection: turn.ODL, Steps: step}, false},
+		{"다 그만", turn.Decision{OwnerSelection: turn.ODL, Control: &wire.Control{}}, false},
+		{"오늘 날씨 어때", turn.Decision{OwnerSelection: turn.FRG}, false},
+		{"지금 뭐 해", turn.Decision{OwnerSelection: turn.ODL}, false},
+	} {
+		if got := s.a.Hears(s.talk, tc.said, tc.d); got != tc.want {
+			t.Errorf("%s: %v", tc.said, got)
+		}
+	}
+	s.on("user_response", "그만", 1)
+	if s.a.Hears(s.talk, "무지개", turn.Decision{OwnerSelection: turn.DEF}) {
+		t.Error("a quiz that has ended hears answers")
+	}
+	story := begin(t, map[string]any{"kind": "story"}, Memory{})
+	if story.a.Hears(story.talk, "무지개", turn.Decision{OwnerSelection: turn.DEF}) {
+		t.Error("a story waits for an answer")
 	}
 }
 

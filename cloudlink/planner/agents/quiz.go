@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // Bounds of a quiz.
@@ -59,16 +61,16 @@ func (c *content) nextQuiz(t Talk, m Memory, ev Event) ([]Words, Talk, Memory) {
 	case said && again(ev.Text):
 		return []Words{{Text: q.Ask, Act: "question"}}, t, m
 	case said && passes(ev.Text):
-		return c.judged(t, m, false, say(t.Locale, "quiz_told", "answer", q.Answer))
+		return c.judged(t, m, false, say(t.Locale, "quiz_told", "answer", q.Answer, "is", copula(q.Answer)))
 	case said && q.right(ev.Text):
-		return c.judged(t, m, true, say(t.Locale, "quiz_right", "answer", q.Answer))
+		return c.judged(t, m, true, say(t.Locale, "quiz_right", "answer", q.Answer, "is", copula(q.Answer)))
 	case said:
-		return c.judged(t, m, false, say(t.Locale, "quiz_wrong", "answer", q.Answer))
+		return c.judged(t, m, false, say(t.Locale, "quiz_wrong", "answer", q.Answer, "is", copula(q.Answer)))
 	}
 	if t.Unanswered++; t.Unanswered >= unansweredMost {
-		return c.endQuiz(t, m, say(t.Locale, "quiz_unheard", "answer", q.Answer)+" "+say(t.Locale, "quiz_none"))
+		return c.endQuiz(t, m, say(t.Locale, "quiz_unheard", "answer", q.Answer, "is", copula(q.Answer))+" "+say(t.Locale, "quiz_none"))
 	}
-	return c.goOnQuiz(t, m, say(t.Locale, "quiz_unheard", "answer", q.Answer))
+	return c.goOnQuiz(t, m, say(t.Locale, "quiz_unheard", "answer", q.Answer, "is", copula(q.Answer)))
 }
 
 // judged notes an answer; the next question is of the level that follows from it.
@@ -116,6 +118,15 @@ func (q question) right(said string) bool {
 	})
 }
 
+// copula is how a Korean sentence ends behind a noun, as its last sound wants it.
+func copula(noun string) string {
+	runes := []rune(noun)
+	if last := runes[len(runes)-1]; last >= '가' && last <= '힣' && (last-'가')%28 == 0 {
+		return "예요"
+	}
+	return "이에요"
+}
+
 func digits(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
@@ -155,6 +166,16 @@ var replies = read[map[string][]string]("replies.json")
 func among(kind, said string) bool {
 	said = folded(said)
 	return slices.ContainsFunc(replies[kind], func(w string) bool { return strings.Contains(said, folded(w)) })
+}
+
+// Hears says whether what was said in a turn is for a quiz that waits for an answer: the answer itself, or what is said to a quiz; and what
+// is nothing else, for then it was meant as one. Where the words order or stop something, they are no answer.
+func (a *Agents) Hears(t Talk, said string, d turn.Decision) bool {
+	open, asked := a.content.quiz(t.Asked)
+	if t.Kind != kindQuiz || !asked || t.Ended || len(d.Steps) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil {
+		return false
+	}
+	return d.OwnerSelection == turn.DEF || d.OwnerSelection == turn.STTNull || open.in(t.Locale).right(said) || again(said) || passes(said)
 }
 
 func stops(said string) bool  { return among("stop", said) }

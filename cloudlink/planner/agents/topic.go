@@ -3,6 +3,7 @@ package agents
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // cue are words that point at a topic or a kind, in their order: the first that fits counts.
@@ -52,7 +53,7 @@ func queryWords(query string) (out []string) {
 				break
 			}
 		}
-		if len([]rune(w)) > 1 && !slices.Contains(askingWords, w) {
+		if number := strings.IndexFunc(w, unicode.IsDigit) == 0; !number && len([]rune(w)) > 1 && !slices.Contains(askingWords, w) {
 			out = append(out, w)
 		}
 	}

@@ -186,7 +186,12 @@ func (d day) output() map[string]any {
 func (d day) text(locale, when, place string) string {
 	var parts []string
 	if d.code != nil {
-		parts = append(parts, strings.Join(strings.Fields(say(locale, "weather", "when", when, "place", place, "sky", skyOf(*d.code).in(locale))), " "))
+		where := ""
+		if place != "" {
+			where = "에 "
+		}
+		said := strings.ReplaceAll(skyOf(*d.code).in(locale), "{at}", where)
+		parts = append(parts, strings.ReplaceAll(strings.Join(strings.Fields(say(locale, "weather", "when", when, "place", place, "sky", said)), " "), " 에 ", "에 "))
 	} else {
 		parts = append(parts, strings.TrimSpace(when+" "+place)+".")
 	}
