@@ -90,6 +90,10 @@ bench: ## a million events of plans like S01 to S04 through the core, and its al
 	go test ./taskmanager/core -run '^$$' -bench ReduceEvents -benchtime 1000000x -benchmem
 	go test ./cloudlink/planner/rules -run '^$$' -bench ThousandTurns -benchtime 10x
 
+.PHONY: gonogo
+gonogo: build ## whether PROVIDER (all; a capability of the catalog, or a skill) may be promoted: plays its scenarios twice, measures admission, judges twelve lines; fails on all but a Go. FAMILIES=file of labelled utterances
+	bin/testbed gonogo --provider $(or $(PROVIDER),all) $(if $(FAMILIES),--families $(FAMILIES)) testbed/scenarios
+
 .PHONY: sim
 sim: build ## a million events under a fault in random homes, judged by the robot's own log, in at most eight minutes
 	bin/testbed sim --events 1000000 --full --most 8m

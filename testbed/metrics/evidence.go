@@ -152,3 +152,8 @@ func (j *judge) compares(l catalog.Leaf, have condition.Value) bool {
 	want, ok := catalog.Ref(l.Value, j.args)
 	return ok && condition.Compare(l.Op, have, want) == condition.True
 }
+
+// Unproven says what is wrong with the evidence of an observed effect of a step, as the figures judge it; "": nothing.
+func (t *Tally) Unproven(wf *core.Workflow, step int, effect string) string {
+	return t.unproven(wf, step, effect)
+}

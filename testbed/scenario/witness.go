@@ -382,3 +382,6 @@ func jsonText(v any) string {
 	}
 	return string(data)
 }
+
+// RobotLog is what the robot itself has logged, in the order in which it did.
+func (o *Observation) RobotLog() []home.Entry { return o.log }

@@ -17,6 +17,7 @@ const (
 	ReasonStillAsked   = "still_asked"        // candidate: something is asked back first
 	ReasonNoStep       = "no_validated_step"  // candidate: nothing is planned that could bring it about
 	ReasonBadPlan      = "plan_not_valid"     // candidate: the steps do not compile
+	ReasonPart         = "plan_covers_part"   // candidate: of what belongs together only one part is planned
 	ReasonNoEffect     = "no_effect"          // candidate: no step has an effect of the catalog
 	ReasonNothingSure  = "nothing_certain"    // candidate: every effect hangs on a condition
 	ReasonTier         = "tier_blocked"       // blocked: the steps need a higher tier than the device has
@@ -89,7 +90,7 @@ func (j *Judge) Judge(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
 	}
 	s := hear(j.words, in.Text, j.roomsOf(in.Rooms))
 	switch {
-	case !j.acts(d) && !j.words.requests(s):
+	case (s.question && s.korean() || !j.acts(d)) && !j.words.requests(s):
 		return refused(ReasonNoRequest)
 	case !j.acts(d) && s.has(ofAbout):
 		return refused(ReasonAbout)
@@ -185,12 +186,19 @@ func (j *Judge) ground(in turn.Input, d turn.Decision, f found) *turn.Experience
 		x.ReasonCode = ReasonStillAsked
 	case reason != "":
 		x.ReasonCode = reason
+	case f.goal == "" && !j.together(d):
+		x.ReasonCode = ReasonPart
 	case !j.allowed(in.Around.Tier, d):
 		x.Admission, x.ReasonCode = turn.Blocked, ReasonTier
 	default:
 		x.Admission, x.ReasonCode = turn.Activated, ReasonGrounded
 	}
 	return x
+}
+
+// together says whether the steps are of more than one provider, or wait for other work: else what was to be kept together is not planned.
+func (j *Judge) together(d turn.Decision) bool {
+	return slices.ContainsFunc(d.Steps, func(s turn.Step) bool { return s.AnchorEvent != "" || j.provider(s) != j.provider(d.Steps[0]) })
 }
 
 // allowed says whether the tier of the device lets all steps of a plan with a goal run. Where it does not, the plan goes without one:

@@ -27,6 +27,11 @@ type token struct {
 	stop       bool // a sentence, or a part of it, ends behind it
 }
 
+// korean says whether the words are, so far as one letter shows it.
+func (s *said) korean() bool {
+	return strings.ContainsFunc(s.text, func(r rune) bool { return r >= hangul && r < hangulEnd })
+}
+
 // dropped says whether a letter is no part of a word.
 func dropped(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,!?~…;\"'”’", r) }
 
