@@ -6,6 +6,3 @@ import "deviceagent/testbed/home"
 func (r *Runner) Repeated(base, log []home.Entry) (again, faults []string) {
 	return r.repeated(base, log)
 }
-
-// RobotLog is the robot's own log of a run.
-func (o *Observation) RobotLog() []home.Entry { return o.log }
