@@ -379,8 +379,11 @@ func (w *work) userAnswered(ev Observed) {
 			found, to, option = wf, a.ID, o
 		}
 	}
-	if found != nil {
+	switch {
+	case found != nil:
 		w.answerAsk(w.wf(found.Plan.Workflow), to, option, "user", "", true)
+	case id == "": // it answers no question; a reminder that is being told waits for just that
+		w.userResponse(Observed{Data: Values{"text": said}})
 	}
 }
 

@@ -63,15 +63,27 @@ func (w *work) noteHeard(id WorkflowID, at int64) {
 
 // partAfter is the part of a session's schedule that follows a place; false: none is left.
 func (w *work) partAfter(s *Session, at int64) (part Part, last, ok bool) {
-	t := w.templateOf(s)
-	if t == nil {
-		return Part{}, false, false
-	}
-	i := slices.IndexFunc(t.Plan.Prefetch, func(p Part) bool { return p.At > at })
+	parts := w.partsOf(s)
+	i := slices.IndexFunc(parts, func(p Part) bool { return p.At > at })
 	if i < 0 {
 		return Part{}, false, false
 	}
-	return t.Plan.Prefetch[i], i == len(t.Plan.Prefetch)-1, true
+	return parts[i], i == len(parts)-1, true
+}
+
+// partsOf are those of the schedule, or, where that was for one date, of its only occurrence.
+func (w *work) partsOf(s *Session) []Part {
+	wf := w.peek(s.Workflow)
+	switch {
+	case wf == nil || wf.Plan.Template == "":
+		return nil
+	case len(wf.Plan.Prefetch) > 0:
+		return wf.Plan.Prefetch
+	}
+	if t := w.template(wf.Plan.Template); t != nil {
+		return t.Plan.Prefetch
+	}
+	return nil
 }
 
 func (w *work) templateOf(s *Session) *Template {

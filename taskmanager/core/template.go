@@ -215,7 +215,10 @@ func (w *work) scheduleOver(ev ScheduleOver) {
 func (t *Template) occurrence(ev Occurred) *Plan {
 	p := *t.Plan
 	p.Workflow, p.ID, p.Template = WorkflowID(string(p.Workflow)+"@"+ev.Stamp), PlanID(string(p.ID)+"@"+ev.Stamp), t.Plan.Workflow
-	p.Schedule, p.Prefetch, p.Revision, p.SentMS = nil, nil, 0, ev.AtMS
+	p.Schedule, p.Revision, p.SentMS = nil, 0, ev.AtMS
+	if t.Plan.Schedule.On == "" {
+		p.Prefetch = nil // the template has it, and how far it was told; one for a single date goes as soon as that has come
+	}
 	p.Steps = slices.Clone(t.Plan.Steps)
 	if g := t.Plan.Goal; g != nil {
 		own := *g

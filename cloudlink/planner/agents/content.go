@@ -74,6 +74,8 @@ func (c *content) begin(t Task) Outcome {
 		return c.beginQuiz(t)
 	case kindStory, "":
 		return c.beginStory(t)
+	case kindReminder:
+		return beginReminder(t)
 	}
 	return Outcome{Reason: ReasonSkill, Text: say(t.Locale, "no_content")}
 }
@@ -82,6 +84,10 @@ func (c *content) begin(t Task) Outcome {
 func (c *content) goOn(t Talk, m Memory, ev Event) ([]Words, Talk, Memory) {
 	if t.Kind == kindQuiz {
 		return c.nextQuiz(t, m, ev)
+	}
+	if t.Kind == kindReminder {
+		words, next := nextReminder(t, ev)
+		return words, next, m
 	}
 	if t.Kind == kindStory && ev.What == "user_response" && stops(ev.Text) {
 		t.Ended = true

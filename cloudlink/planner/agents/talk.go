@@ -4,10 +4,11 @@ import "time"
 
 // Talk is a session that goes on: all that has to be known to say the next words. It is kept as JSON beside its step.
 type Talk struct {
-	Kind       string   `json:"kind"`             // quiz, story, told
+	Kind       string   `json:"kind"`             // quiz, story, reminder, told
 	Locale     string   `json:"locale"`           // of the turn that opened it
 	Reason     string   `json:"reason,omitempty"` // of told: the step is to end by it when the words were heard
 	Title      string   `json:"title,omitempty"`  // of a story: its id
+	Text       string   `json:"text,omitempty"`   // of a reminder
 	From       int      `json:"from,omitempty"`   // of a story: the part that it began with
 	Before     int      `json:"before,omitempty"` // words that came before the first part
 	Asked      []string `json:"asked,omitempty"`  // of a quiz: ids, the last one is open

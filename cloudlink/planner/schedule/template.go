@@ -26,6 +26,14 @@ func Template(p *wire.Plan, wish *turn.ScheduleWish) {
 	if lasts := window(s); lasts > 0 {
 		w.DeadlineMS = min(maxDeadline, max(w.DeadlineMS, int64(lasts)*msOfAMinute+deadlineGrace))
 	}
+	for _, r := range p.Requests { // without a link the robot says it by itself
+		if kind, _ := r.Params["kind"].V.(string); r.Skill != Skill || kind != Reminder {
+			continue
+		}
+		if text, ok := r.Params["text"].V.(string); ok && len(p.Prefetch) == 0 {
+			p.Prefetch = []wire.Part{{Part: Reminder, Position: 1, Text: text}}
+		}
+	}
 }
 
 // window is how many minutes a schedule lasts; 0: it has no end.

@@ -1,0 +1,42 @@
+package core_test
+
+import (
+	"testing"
+
+	"deviceagent/taskmanager/core"
+)
+
+// A schedule for one date is gone as soon as that has come; what came with it to be told is told all the same.
+func TestWhatComesWithASingleDateIsTold(t *testing.T) {
+	r := &teller{rig: newRig(t)}
+	ev := r.stories("tp", "약 드실 시간이에요.")
+	ev.Plan.Schedule.Days, ev.Plan.Schedule.On = nil, "2026-12-24"
+	r.ok(*r.do(ev).Answers[0])
+	r.pass(hourMS)
+	r.due("n1", 0)
+	r.do(core.ScheduleOver{Template: "tp"})
+	if len(r.s.Templates) != 0 {
+		t.Fatalf("the template is still there: %v", r.s.Templates)
+	}
+	r.pass(11_000)
+	r.wantSaid("약 드실 시간이에요.")
+	r.speaks()
+	r.wantSession(core.SessionCompleted, "")
+	r.wantOf("tp@n1", "step_1", "completed")
+	if len(r.s.Device.Heard) != 0 {
+		t.Errorf("a place is kept of what is gone: %v", r.s.Device.Heard)
+	}
+}
+
+// What a person answers to no question that is open is an answer to what is being told; an answer to a question is not.
+func TestAnAnswerToNoQuestionIsHeardByTheSession(t *testing.T) {
+	r := night(t, "하나")
+	r.due("n1", 0)
+	r.pass(11_000)
+	r.begins()
+	r.wantEvents("started")
+	r.event("user.answered", "", core.Values{"answer": "알았어", "question_id": "q-1"})
+	r.wantEvents("")
+	r.event("user.answered", "", core.Values{"answer": "알았어"})
+	r.wantEvents("user_response")
+}
