@@ -54,6 +54,7 @@ func parseStimulus(l Line) (Stimulus, error) {
 // verbs are what a file can do beside the robot's own commands (see robot.Commands).
 var verbs = map[string]func(h *house, arg string) error{
 	"say":     (*house).say,
+	"offer":   (*house).offer,
 	"plan":    func(h *house, arg string) error { return h.plan(arg, true) },
 	"send":    func(h *house, arg string) error { return h.plan(arg, false) },
 	"submit":  (*house).submit,

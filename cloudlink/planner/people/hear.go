@@ -119,7 +119,7 @@ func (l *Listener) Shortcut(in turn.Input) (turn.Decision, bool) {
 	}
 	en, text := english(in), plain(in.Text)
 	a := answerOf(text)
-	if a == noAnswer {
+	if a == noAnswer || strings.Contains(in.Text, "?") { // "응?" has not understood
 		return turn.Decision{}, false
 	}
 	d := talk(byAnswer, text)

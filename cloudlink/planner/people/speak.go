@@ -3,6 +3,7 @@ package people
 import (
 	"fmt"
 
+	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -16,7 +17,7 @@ var sentences = map[string][2]string{
 	"erase_which":  {"무엇을 지울까요? 모두 지우려면 '다 지워 줘'라고 말씀해 주세요.", "What should I erase? For everything say 'erase everything'."},
 	"hours?":       {"몇 시부터 몇 시까지 제안해도 될까요?", "From when to when may I offer it?"},
 	"offer?":       {"%s %s, 제안해도 될까요?", "May I offer, %s, to %s?"},
-	"hours_kept":   {"네, %s 사이에만 %s 제안을 드릴게요.", "OK, only %s I may offer to %s."},
+	"hours_kept":   {"네, %s만 %s 제안을 드릴게요.", "OK, only %s I may offer to %s."},
 	"no_hours":     {"네, 먼저 제안하지 않을게요.", "OK, I will not offer it."},
 	"not_now":      {"네, 지금은 하지 않을게요.", "OK, not now."},
 	"never":        {"네, 앞으로 %s 제안은 하지 않을게요.", "OK, I will never offer that again: %s."},
@@ -65,7 +66,7 @@ func hoursText(h *turn.Hours, en bool) string {
 	if en {
 		return days + " " + h.From + " to " + h.To
 	}
-	return days + " " + h.From + "부터 " + h.To + "까지"
+	return days + " " + schedule.HourText(h.From) + "부터 " + schedule.HourText(h.To) + "까지"
 }
 
 // named is a memo in one phrase.

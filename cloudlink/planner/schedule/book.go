@@ -297,7 +297,7 @@ func (b *Book) complete(in turn.Input, s *said, slots turn.Slots, now when, by s
 		slots.On, slots.Start, slots.Open = "", "", nil
 		return ask(slotStart, "past")
 	case settled.either:
-		h := strings.TrimPrefix(strings.TrimPrefix(hourText(slots.Start), "오전 "), "오후 ")
+		h := strings.TrimPrefix(strings.TrimPrefix(HourText(slots.Start), "오전 "), "오후 ")
 		if s.english {
 			return ask(slotStart, "half", kitchen(slots.Start)[:len(kitchen(slots.Start))-3])
 		}

@@ -80,16 +80,16 @@ func spoken(s wire.Schedule, now time.Time, en bool) string {
 	if en {
 		return spokenEnglish(s, now)
 	}
-	text := dayText(s, now) + " " + hourText(s.At)
+	text := dayText(s, now) + " " + HourText(s.At)
 	if s.EndAt == "" {
 		return text
 	}
-	end := hourText(s.EndAt)
-	if half, rest, ok := strings.Cut(end, " "); ok && strings.HasPrefix(hourText(s.At), half+" ") {
+	end := HourText(s.EndAt)
+	if half, rest, ok := strings.Cut(end, " "); ok && strings.HasPrefix(HourText(s.At), half+" ") {
 		end = rest
 	}
 	if minutesIn(s.EndAt) <= minutesIn(s.At) {
-		end = "다음 날 " + hourText(s.EndAt)
+		end = "다음 날 " + HourText(s.EndAt)
 	}
 	return text + "부터 " + end + "까지"
 }
@@ -132,8 +132,8 @@ func dateText(on string, now time.Time) string {
 	return fmt.Sprintf("%d월 %d일 %s요일", day.Month(), day.Day(), koDays[dayNames[day.Weekday()]])
 }
 
-// hourText is a time of day for people: 오후 6시 30분, 정오, 자정.
-func hourText(at string) string {
+// HourText is a time of day for people: 오후 6시 30분, 정오, 자정.
+func HourText(at string) string {
 	minutes := minutesIn(at)
 	switch minutes {
 	case 0:
