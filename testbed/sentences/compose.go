@@ -3,6 +3,7 @@ package sentences
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -105,7 +106,7 @@ func (c *composer) parts() []part {
 		if i < n-1 {
 			p.link = c.linkOf(p)
 		}
-		if len(out) > 0 && p.delayMS == 0 && p.cond == nil && !p.negated && c.chance(6) && p.room != "" && p.op.Room != "" {
+		if p.delayMS == 0 && p.cond == nil && !p.negated && c.chance(25) && p.room != "" && p.op.Room != "" {
 			p.before = c.roomName(c.otherRoom(p.room)) + " 말고"
 			p.noun = strings.TrimPrefix(p.noun, " ")
 		}
@@ -117,14 +118,14 @@ func (c *composer) parts() []part {
 func (c *composer) part(i, n int) part {
 	p := part{}
 	switch {
-	case n > 1 && c.chance(7):
+	case n > 1 && c.chance(9):
 		says := pick(c, pick(c, c.v.Unsupported).Says)
 		return part{refused: says[0], noun: says[0], verb: says[1]}
 	case c.chance(18):
 		p = c.fill(part{op: c.weighted(c.v.Skills), skill: true})
 	default:
 		p = c.fill(part{op: c.weighted(c.v.Operations)})
-		if n > 1 && i < n-1 && c.chance(5) && p.op.ID == "clean" {
+		if n > 1 && i < n-1 && c.chance(25) && p.op.ID == "clean" {
 			p.negated, p.room, p.noun, p.verb = true, "", "청정은", "하"
 			return p
 		}
@@ -243,7 +244,7 @@ func (c *composer) linkOf(p part) link {
 		return linkChain
 	case p.op.ID != "return" && !p.starts && c.chance(12):
 		return linkWith
-	case (p.op.Ends && !p.timed || p.op.EndsItself || p.op.Arrives) && c.chance(14):
+	case (p.op.Ends && !p.timed || p.op.EndsItself || p.op.Arrives) && c.chance(30):
 		return linkEnds
 	case c.chance(12):
 		return linkStop
@@ -285,8 +286,11 @@ func sound(parts []part) bool {
 		if !last && p.link == linkWith && (p.room != "" && parts[i+1].room != "" || p.op.ID == parts[i+1].op.ID || parts[i+1].op.ID == "return") {
 			return false // a robot is at one place
 		}
-		if !first && p.skill && parts[i-1].skill && p.params["topic"] == parts[i-1].params["topic"] {
+		if p.skill && slices.ContainsFunc(parts[:i], func(q part) bool { return q.skill && (q.op.ID == p.op.ID || p.op.Route == "FRG" && q.params["topic"] == p.params["topic"]) }) {
 			return false
+		}
+		if !first && (p.negated && parts[i-1].refused != "" || p.refused != "" && parts[i-1].negated) {
+			return false // what is refused may be what is not wanted
 		}
 		if p.op.Output != "" && read(parts[:i]) == p.op.Output {
 			return false // read again under its own condition
@@ -367,7 +371,15 @@ func (c *composer) lead(p *part, features map[string]bool) []string {
 		if word, ok := c.v.Native[strconv.Itoa(n)]; ok && u.Name == "시간" && c.chance(60) {
 			count = word + " "
 		}
-		return []string{count + u.Name, pick(c, c.v.Delays)}
+		more := ""
+		if u.Name == "분" && c.chance(15) {
+			p.delayMS += 30_000
+			more = pick(c, []string{" 30초", " 삼십 초", "30초"})
+		} else if u.Name == "시간" && c.chance(20) {
+			p.delayMS += 1_800_000
+			more = pick(c, []string{" 반", " 30분"})
+		}
+		return []string{count + u.Name + more, pick(c, c.v.Delays)}
 	case p.cond != nil:
 		features["condition"] = true
 		n := strconv.Itoa(pick(c, c.v.Levels))
@@ -399,7 +411,7 @@ func (c *composer) close(p part, last bool, features map[string]bool) string {
 		return v.Then
 	case p.link == linkWith:
 		features["parallel"] = true
-		return v.With
+		return c.joined(c.v.Withs, v)
 	case p.link == linkEnds:
 		features["after an event"] = true
 		return v.And
@@ -409,11 +421,29 @@ func (c *composer) close(p part, last bool, features map[string]bool) string {
 		return v.Past + "다가"
 	}
 	features["connective"] = true
-	features["…고"] = c.chance(50)
+	features["…고"] = c.chance(40)
 	if features["…고"] {
-		return v.And
+		return v.And + c.comma()
 	}
-	return pick(c, []string{v.And, v.And, v.And, v.And + " 나서", v.Gone + " 뒤에", v.Gone + " 다음에", v.Gone + " 후에", v.Gone + " 다음", v.And + " 나면"})
+	return c.joined(c.v.Ands, v) + c.comma()
+}
+
+// joined puts a verb into one of the forms that lead on.
+func (c *composer) joined(forms []string, v verb) string {
+	for {
+		form := pick(c, forms)
+		if v.Gives && strings.Contains(form, "{inf}") {
+			continue
+		}
+		return strings.NewReplacer("{and}", v.And, "{with}", v.With, "{gone}", v.Gone, "{inf}", v.Inf).Replace(form)
+	}
+}
+
+func (c *composer) comma() string {
+	if c.chance(12) {
+		return ","
+	}
+	return ""
 }
 
 func prefixed(head string, v verb) verb {
@@ -444,7 +474,7 @@ func (c *composer) between(p part, features map[string]bool) []string {
 	case p.link == linkEnds:
 		return []string{pick(c, []string{"끝나면", "다 끝나면", "끝나고 나면"})}
 	case p.link == linkSeq && c.chance(15) && features["…고"]:
-		return []string{pick(c, []string{"그다음에", "그리고", "이어서"})}
+		return []string{pick(c, c.v.Between)}
 	}
 	return nil
 }

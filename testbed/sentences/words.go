@@ -17,6 +17,9 @@ var wordsJSON []byte
 type vocabulary struct {
 	Verbs       map[string]verb   `json:"verbs"`
 	Endings     []ending          `json:"endings"`
+	Ands        []string          `json:"ands"`  // one after the other; those with 주- are not for verbs that have it
+	Withs       []string          `json:"withs"` // beside each other
+	Between     []string          `json:"between"`
 	Openers     []string          `json:"openers"`
 	Delays      []string          `json:"delays"`
 	Units       []unit            `json:"units"`

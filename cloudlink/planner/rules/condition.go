@@ -178,9 +178,10 @@ func (g *grounding) conditionFrame(intents []intent) *frame {
 		}
 		return nil
 	}
+	_, _, counted := g.comparison()
 	for _, in := range slices.Backward(intents) {
-		if in.frame.Metric != nil {
-			return in.frame
+		if m := in.frame.Metric; m != nil && (counted || m.Grade != "") {
+			return in.frame // "필요하면" behind a look at the battery is about the air
 		}
 	}
 	if len(g.clause.find(kindState)) > 0 {

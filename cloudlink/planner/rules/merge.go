@@ -140,7 +140,7 @@ func mergeCausative(items []item) []item {
 	return out
 }
 
-// mergeWish: 가 줬으면 좋겠어 asks for it; 가면 좋겠어 only says so.
+// mergeWish: 가 줬으면 좋겠어 asks for it; 가면 좋겠어 only says so. So do 가 줬으면 해, 가 주면 돼, 가 주면 안 될까.
 func mergeWish(items []item) []item {
 	var out []item
 	for _, it := range items {
@@ -152,9 +152,25 @@ func mergeWish(items []item) []item {
 			}
 			continue
 		}
+		if last >= 0 && out[last].give && out[last].fn == "cond" && wishes(it) {
+			out[last].fn, out[last].end = "imp", it.end
+			continue
+		}
 		out = append(out, it)
 	}
 	return out
+}
+
+// wishes says whether a verb behind 주면 makes a wish of it: 해, 돼; with a negation only as a question.
+func wishes(it item) bool {
+	final := it.fn == "inf" || it.fn == "query" || it.fn == "decl" || it.fn == "polite" || it.fn == "imp"
+	switch {
+	case it.kind == kindVerb && it.key == "do":
+		return final && !it.negated
+	case it.kind == kindState && it.key == "become":
+		return final && (!it.negated || it.fn == "query")
+	}
+	return false
 }
 
 // mergeTimes: 30초 + 뒤 is a delay, 20분 + 동안 a span, and a wait of 30 seconds is a delay for what comes next.

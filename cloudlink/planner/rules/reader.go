@@ -267,7 +267,7 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 	case next.kind == kindUnknown:
 		return costOfUnknown(next.end - next.start)
 	case next.kind == kindParticle || next.kind == kindCopula:
-		if fresh || !takesParticle(prev.kind) || !p.agrees(t, at, next) || next.text == "하고" && prev.kind != kindRoom {
+		if fresh || !takesParticle(prev.kind) || prev.kind != kindUnknown && slices.Contains(p.ko.PersonVerbs, next.text) || !p.agrees(t, at, next) || next.text == "하고" && prev.kind != kindRoom {
 			return no
 		}
 		if prev.kind == kindUnknown {
@@ -284,10 +284,14 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 		return no // "간" is a form of 가 everywhere else
 	case next.kind == kindNegVerb && prev.fn != "ji", next.kind == kindExclude && isPredicate(prev):
 		return no
+	case !fresh && next.kind == kindFiller && prev.kind == kindAux && next.end-next.start > 1:
+		return costWord + costJoined // "꺼 줘제발"
 	case !fresh && endsInfinitive(prev) && next.kind != kindAux:
 		return no // "가수" is no "가" + "수"
 	case !fresh && prev.kind == kindVerb && prev.fn == "imp" && len([]rune(prev.text)) < 2:
 		return no
+	case !fresh && next.kind == kindVerb && next.key == "do" && prev.kind == kindParticle && prev.key == "subj":
+		return no // "70이하면" is 이하
 	case !fresh && suffixKinds[next.kind], next.kind == kindAux:
 		return costSuffix
 	case !fresh && next.kind == kindVerb && next.key == "do":
@@ -300,7 +304,7 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 
 func takesParticle(k kind) bool {
 	switch k {
-	case kindVerb, kindState, kindAux, kindParticle, kindCopula, kindNeg, kindConnect, "start":
+	case kindVerb, kindState, kindAux, kindParticle, kindAfter, kindCopula, kindNeg, kindConnect, "start":
 		return false
 	}
 	return true

@@ -81,7 +81,7 @@ func worthAPlan(out parsed) bool {
 		return false
 	}
 	only := out.intents[0]
-	if len(out.intents) > 1 || only.room != "" || only.anchor != "" {
+	if len(out.intents) > 1 || len(out.negated) > 0 || only.room != "" || only.anchor != "" || only.when != nil {
 		return true
 	}
 	return only.frame.Route == turn.STM || only.delayMS > 0 && only.frame.Route == turn.FRG
