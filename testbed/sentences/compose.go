@@ -286,7 +286,9 @@ func sound(parts []part) bool {
 		if !last && p.link == linkWith && (p.room != "" && parts[i+1].room != "" || p.op.ID == parts[i+1].op.ID || parts[i+1].op.ID == "return") {
 			return false // a robot is at one place
 		}
-		if p.skill && slices.ContainsFunc(parts[:i], func(q part) bool { return q.skill && (q.op.ID == p.op.ID || p.op.Route == "FRG" && q.params["topic"] == p.params["topic"]) }) {
+		if p.skill && slices.ContainsFunc(parts[:i], func(q part) bool {
+			return q.skill && (q.op.ID == p.op.ID || p.op.Route == "FRG" && q.params["topic"] == p.params["topic"])
+		}) {
 			return false
 		}
 		if !first && (p.negated && parts[i-1].refused != "" || p.refused != "" && parts[i-1].negated) {

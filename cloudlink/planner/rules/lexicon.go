@@ -150,9 +150,9 @@ type koreanWords struct {
 	Elapsed       []string            `json:"elapsed"` // after a duration only
 	During        []string            `json:"during"`
 	Connectors    []string            `json:"connectors"`
-	Beside        []string            `json:"beside"` // connectors: what follows begins with what was said before
+	Beside        []string            `json:"beside"`       // connectors: what follows begins with what was said before
 	PersonVerbs   []string            `json:"person_verbs"` // particles of persons that are verbs behind all else: "공기 보고"
-	Others        []string            `json:"others"` // words that begin like a verb of ours and are none
+	Others        []string            `json:"others"`       // words that begin like a verb of ours and are none
 	Since         []string            `json:"since"`
 	Can           []string            `json:"can"`
 	Exclude       []string            `json:"exclude"`
