@@ -18,13 +18,15 @@ const (
 	historyTurns  = 6 // of the device, where the caller tells none
 	historyFor    = 10 * time.Minute
 	openTold      = 20 // open workflows
-	endedTold     = 5
-	endedFor      = 10 * time.Minute // a workflow that has ended is still talked about
-	telemetryTold = time.Minute      // older telemetry is of another moment
+	endedTold     = 10
+	endedFor      = 12 * time.Hour   // a workflow that has ended is still talked about
+	telemetryTold = 10 * time.Minute // older telemetry is of another time; younger is told with its age
+	controlsTold  = 20               // controls of everything
 )
 
 // around is what the planner knows beside the words: what the caller says of it, and of the rest what stands in the store.
 func (s *Server) around(ctx context.Context, ask turnRequest) (a turn.Around, err error) {
+	s.look(ctx, ask)
 	a = turn.Around{Voice: ask.VoiceContext, History: ask.history(), Device: ask.DeviceContext}
 	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
 		a.Link, a.Tier = linkOf(tx, ask.DeviceID), tierOf(tx, ask.DeviceID)
@@ -83,6 +85,9 @@ func (s *Server) addWorkflows(tx *store.Tx, ask turnRequest, a *turn.Around) err
 			return err
 		}
 		a.Ended = append(a.Ended, w)
+	}
+	if a.PausedBy, err = pausedBy(tx, ask.DeviceID); err != nil {
+		return err
 	}
 	if len(a.Workflows) > 0 {
 		a.Foreground = a.Workflows[0].WorkflowID
@@ -174,6 +179,7 @@ func sentDown(d store.Down, env wire.Envelope, w *turn.Workflow) {
 	}
 	lives := d.State != store.Refused && d.State != store.Expired
 	if plan != nil && lives && (len(w.Plan.Requests) == 0 || plan.Workflow.Revision >= w.Revision) {
+		w.TakenOut = takenOut(append(w.TakenOut, w.Plan.Requests...), *plan)
 		w.Plan, w.Revision, w.Status = *plan, plan.Workflow.Revision, string(d.State)
 	}
 	if c := env.Control; c != nil && lives && c.Scope == "workflow" {
@@ -183,6 +189,33 @@ func sentDown(d store.Down, env wire.Envelope, w *turn.Workflow) {
 			w.PausedBy = append(w.PausedBy, holder)
 		}
 	}
+}
+
+// takenOut are the steps of earlier revisions that a plan does not name.
+func takenOut(earlier []wire.Request, plan wire.Plan) []wire.Request {
+	return slices.DeleteFunc(earlier, func(r wire.Request) bool {
+		return slices.ContainsFunc(plan.Requests, func(have wire.Request) bool { return have.CloudStepID == r.CloudStepID })
+	})
+}
+
+// pausedBy says for whom everything on a device was paused from here and not let go since.
+func pausedBy(tx *store.Tx, device string) (by []string, err error) {
+	rows, err := tx.ControlsOf(device, controlsTold)
+	for _, row := range slices.Backward(rows) {
+		env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+		if err != nil {
+			return nil, fmt.Errorf("cannot read stored message %s: %w", row.ID, err)
+		}
+		c := env.Control
+		if c.Scope != "all" || row.State == store.Refused || row.State == store.Expired {
+			continue
+		}
+		by = slices.DeleteFunc(by, func(who string) bool { return who == c.RequestedBy })
+		if c.Verb == "pause" {
+			by = append(by, c.RequestedBy)
+		}
+	}
+	return by, err
 }
 
 // closedBy reads the result of a closed workflow.
@@ -274,30 +307,4 @@ func sessionTold(all []turn.Session, env wire.Envelope, plan wire.Plan) []turn.S
 		}
 	}
 	return all
-}
-
-// tell adds what the latest telemetry says of a workflow, unless it is too old to say anything of now.
-func (m *monitors) tell(device string, w *turn.Workflow) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v := m.of[device]
-	if v == nil || v.seen == nil {
-		return
-	}
-	age := m.now().Sub(v.seenAt)
-	if age > telemetryTold {
-		return
-	}
-	for _, seen := range v.seen.Workflows {
-		if seen.WorkflowID != w.WorkflowID {
-			continue
-		}
-		for _, step := range seen.Steps {
-			w.Steps = slices.DeleteFunc(w.Steps, func(old turn.StepNow) bool { return old.ID == step.CloudStepID && old.AgeMS >= age.Milliseconds() })
-			if !slices.ContainsFunc(w.Steps, func(old turn.StepNow) bool { return old.ID == step.CloudStepID }) {
-				w.Steps = append(w.Steps, turn.StepNow{ID: step.CloudStepID, Method: methodOf(w.Plan, step.CloudStepID), State: step.State,
-					ReasonCode: step.ReasonCode, Evidence: "telemetry", AgeMS: age.Milliseconds()})
-			}
-		}
-	}
 }

@@ -68,6 +68,13 @@ func (s *Server) deviceOf(req *http.Request, workflow string) (device string, er
 // cancel withdraws what was surely never sent, and asks the device to stop the rest: a plan and then its cancel would move the
 // robot for a moment. One unanswered cancel is enough.
 func (s *Server) cancel(tx *store.Tx, device string, ask cancelRequest, out *cancelAnswer) error {
+	env := s.envelope(device, wire.TypeControl)
+	env.Control = &wire.Control{Verb: "cancel", Scope: "workflow", Target: out.WorkflowID, RequestedBy: ask.RequestedBy, Reason: ask.Reason}
+	return s.cancelWith(tx, env, out)
+}
+
+// cancelWith does so by a message that is there already.
+func (s *Server) cancelWith(tx *store.Tx, env wire.Envelope, out *cancelAnswer) error {
 	w, err := tx.Workflow(out.WorkflowID)
 	if err != nil {
 		return fmt.Errorf("cannot find workflow %s: %w", out.WorkflowID, err)
@@ -90,9 +97,7 @@ func (s *Server) cancel(tx *store.Tx, device string, ask cancelRequest, out *can
 		out.State = "withdrawn"
 		return nil
 	}
-	env := s.envelope(device, wire.TypeControl)
-	env.Corr = wire.Corr{WorkflowID: w.ID, PlanID: w.PlanID}
-	env.Control = &wire.Control{Verb: "cancel", Scope: "workflow", Target: w.ID, RequestedBy: ask.RequestedBy, Reason: ask.Reason}
+	env.Corr.WorkflowID, env.Corr.PlanID = w.ID, w.PlanID
 	out.ControlID = env.ID
 	return s.queue(tx, env, 0)
 }
@@ -111,7 +116,7 @@ func withdraw(tx *store.Tx, rows []store.Down) error {
 	return nil
 }
 
-// queueControl keeps a wish of a turn that is no plan ("다 그만"). Like the words it comes from it is not for ever: a cancel of
+// queueControl keeps a wish of a turn that is no plan ("다 그만", "퀴즈만 그만"). Like the words it comes from it is not for ever: a cancel of
 // everything must not stop what was begun hours later.
 func (s *Server) queueControl(tx *store.Tx, env wire.Envelope) error {
 	if env.Control.Verb == "cancel" && env.Control.Scope == "all" {

@@ -13,4 +13,5 @@ const (
 	keyReason   = "reason_code"
 	keyWaitMS   = "wait_ms"
 	keyClient   = "client"
+	keyTurn     = "turn_id"
 )

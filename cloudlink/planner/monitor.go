@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -31,8 +32,9 @@ type leaseView struct {
 	TelemetryAt   string          `json:"telemetry_at,omitempty"`
 	Telemetry     json.RawMessage `json:"telemetry,omitempty"` // the latest, as the device sent it
 
-	seen   *wire.Telemetry // the same
+	seen   *wire.Telemetry // the latest, also of an earlier lease
 	seenAt time.Time
+	first  chan struct{} // closed when the first has come, or the lease was refused
 }
 
 // Bounds of leases.
@@ -57,6 +59,9 @@ func newMonitors(now func() time.Time) *monitors {
 func (m *monitors) ask(v leaseView, ends time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if old := m.of[v.DeviceID]; old != nil {
+		v.seen, v.seenAt = old.seen, old.seenAt // still what is known, until something newer comes
+	}
 	m.of[v.DeviceID], m.end[v.DeviceID] = &v, ends
 }
 
@@ -92,16 +97,27 @@ func (m *monitors) take(env wire.Envelope) (taken bool, what string) {
 		}
 		v.State, v.Telemetry, v.TelemetryAt = "live", body, stamp(m.now())
 		v.seen, v.seenAt = env.Telemetry, m.now()
+		v.came()
 		v.Received++
 		return true, "telemetry"
 	case env.Ack != nil && v != nil && env.Ack.RefID == v.MessageID:
 		v.State, v.ReasonCode = "live", env.Ack.ReasonCode
 		if !env.Ack.Accepted {
 			v.State = "refused"
+			v.came()
 		}
 		return true, v.State
 	}
 	return false, ""
+}
+
+// came says that there is something to look at, or never will be.
+func (v *leaseView) came() {
+	select {
+	case <-v.first:
+	default:
+		close(v.first)
+	}
 }
 
 // prune forgets leases that ended long ago.
@@ -126,9 +142,14 @@ func (s *Server) postMonitor(req *http.Request) (int, any, error) {
 	if err := readBody(req, controlBytes, &ask); err != nil {
 		return 0, nil, err
 	}
+	return s.askLease(req.Context(), id, ask)
+}
+
+// askLease sends the wish to look on.
+func (s *Server) askLease(ctx context.Context, id string, ask monitorRequest) (int, any, error) {
 	env := s.envelope(id, wire.TypeMonitor)
 	env.Monitor = &wire.Monitor{LeaseID: s.opt.NewID(), TTLS: ask.TTLS, MinIntervalMS: ask.MinIntervalMS}
-	err = s.change(req.Context(), id, func(tx *store.Tx) error {
+	err := s.change(ctx, id, func(tx *store.Tx) error {
 		d, err := tx.Device(id)
 		if errors.Is(err, store.ErrNotFound) {
 			return notFound("device", id)
@@ -161,7 +182,7 @@ func (s *Server) lease(env wire.Envelope) (int, any, error) {
 	now, m := s.opt.Now(), env.Monitor
 	ends := now.Add(time.Duration(m.TTLS) * time.Second)
 	s.monitors.ask(leaseView{DeviceID: env.DeviceID, LeaseID: m.LeaseID, MessageID: env.ID, State: "asked", AskedAt: stamp(now), EndsAt: stamp(ends),
-		MinIntervalMS: m.MinIntervalMS}, ends)
+		MinIntervalMS: m.MinIntervalMS, first: make(chan struct{})}, ends)
 	if !s.link.send(downTopic(env.DeviceID, env.Type), data) {
 		return 0, nil, &problem{Status: http.StatusServiceUnavailable, Code: "busy", Title: "the link takes no more now", Hint: "try again"}
 	}

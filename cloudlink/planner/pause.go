@@ -41,7 +41,7 @@ func cancelAmong(rows []store.Down) (id string, ok bool) {
 			return false
 		}
 		e, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Direction: wire.Down, Limits: wire.DefaultLimits()})
-		return err != nil || e.Control.Verb == "cancel"
+		return err != nil || e.Control.Verb == "cancel" && e.Control.Scope == "workflow"
 	})
 	if i < 0 {
 		return "", false

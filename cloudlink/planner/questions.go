@@ -130,7 +130,9 @@ func (s *Server) postAnswer(req *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	out := answerAnswer{WorkflowID: id, QuestionID: ask.QuestionID, State: "requested"}
-	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.answerQuestion(tx, device, ask, &out) })
+	env := s.envelope(device, wire.TypeAnswer)
+	env.Answer = &wire.Answer{QuestionID: ask.QuestionID, Option: ask.Option, TurnID: ask.TurnID, By: ask.By}
+	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.answerQuestion(tx, env, &out) })
 	if err != nil {
 		return 0, nil, err
 	}
@@ -138,27 +140,26 @@ func (s *Server) postAnswer(req *http.Request) (int, any, error) {
 	return http.StatusAccepted, out, nil
 }
 
-func (s *Server) answerQuestion(tx *store.Tx, device string, ask answerRequest, out *answerAnswer) error {
-	all, err := s.questionsOf(tx, device, out.WorkflowID)
+// answerQuestion keeps the answer to an open question of a device.
+func (s *Server) answerQuestion(tx *store.Tx, env wire.Envelope, out *answerAnswer) error {
+	all, err := s.questionsOf(tx, env.DeviceID, out.WorkflowID)
 	if err != nil {
 		return err
 	}
 	for _, q := range all {
 		switch {
-		case q.QuestionID != ask.QuestionID:
+		case q.QuestionID != env.Answer.QuestionID:
 			continue
 		case q.State != "open":
 			return &problem{Status: http.StatusConflict, Code: "question_closed", Title: "this question is not open any more", Detail: q.State}
 		case q.Answer != nil && q.Answer.AnsweredAt == "":
 			return &problem{Status: http.StatusConflict, Code: "question_answered", Title: "an answer is on its way to the device"}
 		}
-		env := s.envelope(device, wire.TypeAnswer)
-		env.Corr = wire.Corr{WorkflowID: out.WorkflowID, StepID: q.CloudStepID, ExperienceID: q.ExperienceID, TurnID: ask.TurnID}
-		env.Answer = &wire.Answer{QuestionID: ask.QuestionID, Option: ask.Option, TurnID: ask.TurnID, By: ask.By}
+		env.Corr = wire.Corr{WorkflowID: out.WorkflowID, StepID: q.CloudStepID, ExperienceID: q.ExperienceID, TurnID: env.Answer.TurnID}
 		out.MessageID = env.ID
 		return s.queue(tx, env, q.until)
 	}
-	return notFound("question", ask.QuestionID)
+	return notFound("question", env.Answer.QuestionID)
 }
 
 // applyQuestion tells those who watch.

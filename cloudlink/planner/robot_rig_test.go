@@ -17,6 +17,7 @@ type robotRig struct {
 	id       string
 	epoch    string
 	open     []string // workflows that its hello lists as open
+	rooms    []wire.Room
 	client   mqtt.Client
 	down     chan wire.Envelope // all but receipts, in the order of arrival
 	receipts chan wire.Receipt
@@ -127,6 +128,9 @@ func (d *robotRig) status(online bool, connNo, nonce string) wire.Envelope {
 	env := d.envelope(wire.TypeStatus)
 	env.Status = &wire.Status{Online: online, ConnNo: connNo, StoreEpoch: d.epoch, Nonce: nonce, CatalogEtag: "etag-1", Tier: "restricted",
 		OpenCount: int64(len(d.open)), Rooms: []wire.Room{{ID: "living", Name: "거실", Reachable: true}}}
+	if d.rooms != nil {
+		env.Status.Rooms = d.rooms
+	}
 	for _, id := range d.open {
 		env.Status.OpenWorkflows = append(env.Status.OpenWorkflows, wire.OpenWorkflow{WorkflowID: id, State: "running"})
 	}

@@ -60,6 +60,7 @@ type correlation struct {
 	PlanID     string `json:"plan_id,omitempty"`
 	MessageID  string `json:"message_id,omitempty"` // of the plan
 	ControlID  string `json:"control_id,omitempty"` // of the control, as in "다 그만"
+	AnswerID   string `json:"answer_id,omitempty"`  // of the answer to a question of the device
 }
 
 const (
@@ -180,6 +181,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	if err != nil {
 		return turnAnswer{}, nil, planningFailed(row.ID, "cannot_plan", err)
 	}
+	s.speak(row.ID, &d)
 	a := turnAnswer{TurnID: row.ID, DeviceID: ask.DeviceID, RecognizedText: ask.RecognizedText, Locale: ask.Locale,
 		CreatedAt: stampMS(row.CreatedAt), Decision: d, Steps: nonNil(d.Steps), Requests: []wire.Request{}, TTSResponse: d.TTSResponse,
 		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls}
@@ -189,6 +191,9 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	if !sendable(d) {
 		s.answerHere(planning, in, &a)
 		return a, nil, nil
+	}
+	if d.Revises != nil && len(d.Revises.Plan.Requests) > 0 {
+		return s.revision(in, a)
 	}
 	plan, err := s.opt.Compile(in, d, IDs{WorkflowID: s.opt.NewID(), PlanID: s.opt.NewID()})
 	if err != nil || plan == nil {
@@ -214,8 +219,15 @@ func (s *Server) messages(a *turnAnswer, plan *wire.Plan, ask turnRequest) (out 
 	}
 	if c := a.Decision.Control; c != nil {
 		env := s.envelope(ask.DeviceID, wire.TypeControl)
-		env.Control, env.Corr = c, wire.Corr{TurnID: a.TurnID}
+		env.Control, env.Corr = c, wire.Corr{TurnID: a.TurnID, WorkflowID: a.Decision.ControlOf}
 		a.Correlation.ControlID = env.ID
+		out = append(out, env)
+	}
+	if w := a.Decision.Answers; w != nil {
+		env := s.envelope(ask.DeviceID, wire.TypeAnswer)
+		env.Answer = &wire.Answer{QuestionID: w.QuestionID, Option: w.Option, TurnID: a.TurnID, By: "voice"}
+		env.Corr = wire.Corr{WorkflowID: w.WorkflowID, TurnID: a.TurnID}
+		a.Correlation.AnswerID = env.ID
 		out = append(out, env)
 	}
 	if plan != nil {
@@ -298,11 +310,7 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 			return err
 		}
 		for _, env := range send {
-			put := s.queuePlan
-			if env.Control != nil {
-				put = s.queueControl
-			}
-			if err := put(tx, env); err != nil {
+			if err := s.put(tx, env); err != nil {
 				return err
 			}
 		}

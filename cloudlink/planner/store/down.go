@@ -102,6 +102,16 @@ func (t *Tx) DownOf(workflowID string) ([]Down, error) {
 	return out, nil
 }
 
+// ControlsOf lists the latest controls to a device that are about no single workflow, newest first.
+func (t *Tx) ControlsOf(deviceID string, limit int) ([]Down, error) {
+	out, err := many(t, scanDown, `SELECT `+downColumns+` FROM down WHERE device_id = ? AND workflow_id = '' AND type = 'control' ORDER BY seq DESC LIMIT ?`,
+		deviceID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list controls to device %s: %w", deviceID, err)
+	}
+	return out, nil
+}
+
 func scanText(r scanner) (s string, err error) {
 	err = r.Scan(&s)
 	return s, err

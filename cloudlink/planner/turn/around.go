@@ -11,6 +11,7 @@ type Around struct {
 	Tier       string     `json:"tier,omitempty"`            // the highest that a plan with a goal may have, as the device has said it; empty: it has not
 	Workflows  []Workflow `json:"workflows,omitempty"`       // open ones, latest first
 	Ended      []Workflow `json:"ended,omitempty"`           // that the device has closed lately, latest first
+	PausedBy   []string   `json:"paused_by,omitempty"`       // who asked for a pause of everything from here and has not let go since
 	Foreground string     `json:"foreground,omitempty"`      // the workflow that is meant where none is named; empty: none is open
 	Sessions   []Session  `json:"sessions,omitempty"`        // content that is being told
 	Questions  []Question `json:"questions,omitempty"`       // that the device asks its user now, latest first
@@ -52,6 +53,8 @@ type Workflow struct {
 	AgeMS      int64     `json:"age_ms"`                // since it was said; of a closed one since its result came
 	Plan       wire.Plan `json:"-"`                     // as it was sent last
 	Steps      []StepNow `json:"steps,omitempty"`       // what is known of its steps; a step that is not here is not known
+	// TakenOut are the steps of earlier revisions that are not in the plan any more.
+	TakenOut []wire.Request `json:"-"`
 }
 
 // StepNow is what the device has said of a step. What it has not said stands nowhere.

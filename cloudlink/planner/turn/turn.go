@@ -99,10 +99,16 @@ type Decision struct {
 	UnsupportedCategory string `json:"unsupported_category,omitempty"`
 	AskFollowUp         bool   `json:"ask_follow_up,omitempty"`
 	TTSResponse         string `json:"tts_response"`
+	// SpeechAct is what saying TTSResponse does: ack, progress, question, done, failed. The endpoint fills in what a planner leaves out.
+	SpeechAct string `json:"speech_act,omitempty"`
 	// Refused are the clauses that ask for what the robot does not do, beside steps for the rest.
 	Refused []Refusal `json:"refused,omitempty"`
 	// Control is a wish that is no plan: "다 그만" cancels at once. It is sent before the steps, if there are any.
 	Control *wire.Control `json:"control,omitempty"`
+	// ControlOf is the workflow that the control is about, where it is about one.
+	ControlOf string `json:"control_of,omitempty"`
+	// Answers is the answer to a question of the device that the words are.
+	Answers *Answers `json:"answers,omitempty"`
 	// Schedule is a wish about what happens at set times. It is carried out by the endpoint, and is done when the device has it.
 	Schedule *ScheduleWish `json:"schedule,omitempty"`
 	// Slots is what the next turn may fill: the schedule that is being talked about. Nil: nothing is left open.

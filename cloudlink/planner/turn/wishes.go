@@ -37,6 +37,15 @@ type Revises struct {
 	Revision    int64    `json:"revision"` // the new one
 	CancelSteps []string `json:"cancel_steps,omitempty"`
 	How         string   `json:"how"` // smallest_change, rebuilt
+	// Plan is the revision as it is sent: what is not changed stands in it as it was sent before, so that it is adopted.
+	Plan wire.Plan `json:"-"`
+}
+
+// Answers is an answer to a question that the device asks its user.
+type Answers struct {
+	WorkflowID string `json:"workflow_id"`
+	QuestionID string `json:"question_id"`
+	Option     string `json:"option"`
 }
 
 // Admission says whether words are more than a single order.

@@ -1,0 +1,173 @@
+package running
+
+import (
+	"slices"
+	"strings"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// allEnded answers "다 했어?": open work is told as it stands; else the last result, as the device has sent it.
+func (r *Runner) allEnded(in turn.Input) turn.Decision {
+	if len(in.Around.Workflows) > 0 {
+		d := r.whatNow(in)
+		if known(in.Around.Workflows) {
+			d.TTSResponse = say1(in, "not_yet") + " " + d.TTSResponse
+		}
+		return d
+	}
+	d := decided(in, "ended", say1(in, "nothing"), "progress")
+	if len(in.Around.Ended) == 0 {
+		return d
+	}
+	w := in.Around.Ended[0]
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "result", ID: w.WorkflowID, Span: w.Result})
+	d.Evidence = append(d.Evidence, proofs(w)...)
+	if w.Result == "completed" {
+		d.SpeechAct, d.TTSResponse = "done", say1(in, "yes_all_done", r.asked(in, w))
+		return d
+	}
+	var parts []string
+	d.SpeechAct = "failed"
+	for _, q := range w.Plan.Requests {
+		text, _ := r.outcome(in, q, stepNow(w, q.CloudStepID))
+		parts = append(parts, text)
+	}
+	d.TTSResponse = strings.Join(parts, " ")
+	return d
+}
+
+// longMS is from when on it is said how long ago something has ended.
+const longMS = 600_000
+
+// known says whether the device has said anything of the steps of open work.
+func known(all []turn.Workflow) bool {
+	return slices.ContainsFunc(all, func(w turn.Workflow) bool { return len(w.Steps) > 0 })
+}
+
+// about answers "청정 끝났어?" by the latest step that is meant: of the open plans first, then of those that have ended lately.
+func (r *Runner) about(in turn.Input, noun string, s subject, ask question) turn.Decision {
+	for _, w := range append(inOrder(in.Around), in.Around.Ended...) {
+		e := begin(r.home(in), turn.Workflow{Plan: w.Plan, Revision: w.Revision}) // all its steps, whatever their state
+		meant := e.meant(s)
+		gone := begin(r.home(in), turn.Workflow{Plan: wire.Plan{Requests: w.TakenOut}}).meant(s)
+		if s.kind != "" {
+			meant = content(w.Plan, s.kind)
+		}
+		if told := r.telling(in, s.kind); told != "" {
+			return decided(in, "ended", told, "progress")
+		}
+		if ask == arrived {
+			meant = slices.DeleteFunc(meant, func(q wire.Request) bool { return goesTo(e.cat, q) != s.room.ID })
+		}
+		if len(meant)+len(gone) == 0 {
+			continue
+		}
+		if len(meant) == 0 {
+			return r.takenOut(in, w, gone[len(gone)-1])
+		}
+		q := pick(w, meant)
+		d := decided(in, "ended", "", "progress")
+		now := stepNow(w, q.CloudStepID)
+		if d.TTSResponse, d.SpeechAct = r.outcome(in, q, now); ask == during {
+			d.TTSResponse, d.SpeechAct = r.beingDone(in, q, now)
+		}
+		if now.State != "" {
+			d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{now}})...)
+		}
+		if in.Around.Link == "link_lost" && d.SpeechAct == "progress" {
+			d.TTSResponse = say1(in, "link_lost") + " " + d.TTSResponse
+		}
+		return d
+	}
+	return decided(in, "ended", say1(in, "not_asked", noun), "progress")
+}
+
+// takenOut says of a step that the plan has no more what the device has said of it, and else that it is wanted no more.
+func (r *Runner) takenOut(in turn.Input, w turn.Workflow, q wire.Request) turn.Decision {
+	now := stepNow(w, q.CloudStepID)
+	d := decided(in, "ended", say1(in, "taken_out", r.called(in, q)), "progress")
+	if slices.Contains(over, now.State) {
+		d.TTSResponse, d.SpeechAct = r.outcome(in, q, now)
+		d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{now}})...)
+	}
+	return d
+}
+
+// pick is the one of several steps that a question is about: that which has not ended yet, else the last.
+func pick(w turn.Workflow, meant []wire.Request) wire.Request {
+	for _, q := range meant {
+		if !slices.Contains(over, stepNow(w, q.CloudStepID).State) {
+			return q
+		}
+	}
+	return meant[len(meant)-1]
+}
+
+// telling says that content of a kind is being told; empty: none is.
+func (r *Runner) telling(in turn.Input, kind string) string {
+	for _, s := range in.Around.Sessions {
+		if name, ok := sentences["kind_"+kind]; ok && (s.Kind == kind || s.Kind == "") {
+			return say1(in, "session", name.in(in))
+		}
+	}
+	return ""
+}
+
+// content are the steps of a plan that tell something of a kind.
+func content(plan wire.Plan, kind string) (out []wire.Request) {
+	for _, q := range plan.Requests {
+		if of, _ := q.Params["kind"].V.(string); q.Skill != "" && of == kind {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// outcome says how a step stands or has ended, and with which act that is said. Only what the device has proved is done.
+func (r *Runner) outcome(in turn.Input, q wire.Request, now turn.StepNow) (text, act string) {
+	name := r.called(in, q)
+	switch {
+	case now.State == "":
+		return say1(in, "no_result", name), "progress"
+	case slices.Contains(done, now.State):
+		if now.AgeMS >= longMS {
+			return say1(in, "yes_done_ago", name, ageText(in, now.AgeMS)), "done"
+		}
+		return say1(in, "yes_done", name), "done"
+	case now.State == "cancelled":
+		return say1(in, "was_cancelled", name), "failed"
+	case now.State == "skipped" && now.ReasonCode == "":
+		return say1(in, "was_skipped", name), "failed"
+	case slices.Contains(over, now.State) || now.State == "blocked":
+		return r.reason(in, q, now.ReasonCode), "failed"
+	case now.AgeMS >= staleMS && slices.Contains(acting, now.State):
+		return say1(in, "then", name, ageText(in, now.AgeMS)), "progress"
+	case now.AgeMS >= staleMS && now.State != "outcome_unknown":
+		return say1(in, "not_then", name, ageText(in, now.AgeMS)), "progress"
+	case slices.Contains(acting, now.State):
+		return say1(in, "not_yet") + " " + say1(in, "now", name), "progress"
+	}
+	group := groupOf(now.State)
+	if group == "failed" { // outcome_unknown: nobody knows
+		return r.reason(in, q, now.ReasonCode), "failed"
+	}
+	return say1(in, "not_yet") + " " + say1(in, group, name), "progress"
+}
+
+// beingDone says whether a step is being done now.
+func (r *Runner) beingDone(in turn.Input, q wire.Request, now turn.StepNow) (text, act string) {
+	name := r.called(in, q)
+	switch {
+	case now.AgeMS >= staleMS && !slices.Contains(over, now.State):
+		return r.outcome(in, q, now)
+	case slices.Contains(acting, now.State):
+		return say1(in, "yes_now", name), "progress"
+	case slices.Contains(done, now.State):
+		return say1(in, "no_done", name), "done"
+	case slices.Contains(ahead, now.State) || slices.Contains(waiting, now.State) && now.State != "blocked":
+		return say1(in, "not_begun", name), "progress"
+	}
+	return r.outcome(in, q, now)
+}

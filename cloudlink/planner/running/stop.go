@@ -1,0 +1,80 @@
+package running
+
+import (
+	"slices"
+
+	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// voice is for whom the planner pauses and lets go: what a person has said.
+const voice = "voice"
+
+// stopPart ends one part of what is under way and lets the rest go on: the content that is being told, or an operation of a plan.
+func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
+	m, ok := match(say.Stop, tidy(in.Text))
+	if !ok {
+		return turn.Decision{}, false
+	}
+	kind := kindOf(m["x"])
+	if kind == "" {
+		return r.drop(in, m["x"], "stopped")
+	}
+	var told []turn.Session
+	for _, s := range in.Around.Sessions {
+		if s.Kind == kind || s.Kind == "" {
+			told = append(told, s)
+		}
+	}
+	if len(told) == 0 {
+		return turn.Decision{}, false
+	}
+	s := told[len(told)-1] // the one that began last is the one that is heard
+	d := decided(in, "stop_session", say1(in, "stopped", bare(m["x"])), "ack")
+	d.Control = &wire.Control{Verb: "cancel", Scope: "session", Target: s.SessionID, RequestedBy: voice, Reason: "user_cancelled"}
+	d.ControlOf = s.WorkflowID
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: s.SessionID, Span: s.State})
+	return d, true
+}
+
+// cancelWhole cancels a plan of which nothing would be left.
+func (r *Runner) cancelWhole(in turn.Input, w turn.Workflow, said string) turn.Decision {
+	d := decided(in, "cancel_workflow", said, "ack")
+	d.Control = &wire.Control{Verb: "cancel", Scope: "workflow", Target: w.WorkflowID, RequestedBy: voice, Reason: "user_cancelled"}
+	d.ControlOf = w.WorkflowID
+	return d
+}
+
+// hold pauses what is under way, or lets it go on where it was paused by voice: one plan by its name, several all at once.
+func (r *Runner) hold(in turn.Input) (turn.Decision, bool) {
+	text := tidy(in.Text)
+	if _, ok := match(say.Pause, text); ok && len(in.Around.Workflows) > 0 {
+		return r.held(in, "pause", in.Around.Workflows), true
+	}
+	if _, ok := match(say.Resume, text); !ok {
+		return turn.Decision{}, false
+	}
+	var paused []turn.Workflow
+	for _, w := range in.Around.Workflows {
+		if slices.Contains(w.PausedBy, voice) {
+			paused = append(paused, w)
+		}
+	}
+	switch {
+	case slices.Contains(in.Around.PausedBy, voice):
+		return r.held(in, "resume", in.Around.Workflows), true
+	case len(paused) > 0:
+		return r.held(in, "resume", paused[:1]), true
+	}
+	return turn.Decision{}, false
+}
+
+func (r *Runner) held(in turn.Input, verb string, all []turn.Workflow) turn.Decision {
+	d := decided(in, verb, say1(in, verb), "ack")
+	d.Control = &wire.Control{Verb: verb, Scope: "all", RequestedBy: voice, Reason: "user"}
+	whole := verb == "resume" && slices.Contains(in.Around.PausedBy, voice)
+	if len(all) == 1 && !whole {
+		d.Control.Scope, d.Control.Target, d.ControlOf = "workflow", all[0].WorkflowID, all[0].WorkflowID
+	}
+	return d
+}

@@ -1,0 +1,123 @@
+package running
+
+import (
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed data/words.json
+var wordsJSON []byte
+
+// phrases are how people talk about work that is under way, as patterns over the words as they are said (see [tidy]). Groups: what is
+// meant (x), what comes in its place (y), what goes on (keep).
+type phrases struct {
+	Replace []pattern           `json:"replace"` // x is not meant, y is
+	Instead []pattern           `json:"instead"` // y is meant, and not what was
+	Drop    []pattern           `json:"drop"`    // x is not wanted, the rest is
+	Stop    []pattern           `json:"stop"`    // only x is to stop
+	Status  []pattern           `json:"status"`  // what is being done
+	Ended   []pattern           `json:"ended"`   // whether it has ended; with x: whether that has
+	During  []pattern           `json:"during"`  // whether x is being done
+	Arrived []pattern           `json:"arrived"` // whether the robot has come to x
+	Pause   []pattern           `json:"pause"`
+	Resume  []pattern           `json:"resume"`
+	Halts   []string            `json:"halts"` // words with which something is stopped or held
+	Yes     []string            `json:"yes"`
+	No      []string            `json:"no"`
+	Firsts  [][]string          `json:"ordinals"` // of the first option, of the second …
+	Kinds   map[string][]string `json:"kinds"`    // of content: quiz, story, news
+	Moves   []string            `json:"moves"`    // words for going somewhere, where no room is named
+	Tails   []string            `json:"tails"`    // particles that say nothing here, behind a noun
+}
+
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) UnmarshalJSON(data []byte) (err error) {
+	var text string
+	if err = json.Unmarshal(data, &text); err == nil {
+		p.Regexp, err = regexp.Compile(`(?i)^(?:` + text + `)$`)
+	}
+	return err
+}
+
+var say = func() (p phrases) {
+	if err := json.Unmarshal(wordsJSON, &p); err != nil {
+		panic("internal error: words.json: " + err.Error()) // it is built in, and tested
+	}
+	return p
+}()
+
+// match finds the first pattern that fits the whole text, and gives its groups by name.
+func match(all []pattern, text string) (map[string]string, bool) {
+	for _, p := range all {
+		m := p.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		out := map[string]string{}
+		for i, name := range p.SubexpNames() {
+			if name != "" && m[i] != "" {
+				out[name] = strings.TrimSpace(m[i])
+			}
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+var spaces = regexp.MustCompile(`\s+`)
+
+// tidy is the text in NFC with single spaces, in lower case, without the marks at its end.
+func tidy(text string) string {
+	text = spaces.ReplaceAllString(norm.NFC.String(strings.ToLower(text)), " ")
+	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!.~…,", r) })
+}
+
+// key is the text with its letters and digits only: spaces and marks are written as people like.
+func key(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, tidy(text))
+}
+
+// english says whether there is no Korean letter in it.
+func english(text string) bool {
+	return !strings.ContainsFunc(norm.NFC.String(text), func(r rune) bool { return unicode.Is(unicode.Hangul, r) })
+}
+
+// bare takes particles and what else says nothing off the end of a noun.
+func bare(x string) string {
+	for {
+		short := x
+		for _, tail := range say.Tails {
+			if rest, ok := strings.CutSuffix(short, tail); ok && len([]rune(strings.TrimSpace(rest))) >= 2 {
+				short = strings.TrimSpace(rest)
+				break
+			}
+		}
+		if short == x {
+			return x
+		}
+		x = short
+	}
+}
+
+// kindOf is the kind of content that words name; empty: none.
+func kindOf(x string) string {
+	for _, kind := range slices.Sorted(maps.Keys(say.Kinds)) {
+		if slices.Contains(say.Kinds[kind], key(bare(x))) {
+			return kind
+		}
+	}
+	return ""
+}
