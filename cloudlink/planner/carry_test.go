@@ -85,8 +85,8 @@ func TestATurnRevisesThePlanThatRuns(t *testing.T) {
 	want(t, a, "decision.revises.revision", 6)
 }
 
-// TestAQuestionChangesNothing: S31. It is answered by a look at the device, which nobody stores, and by what is known where it does not answer.
-func TestAQuestionChangesNothing(t *testing.T) {
+// TestA20_AQuestionIsAnsweredByTheRecords: S31. It is answered by a look at the device, which nobody stores, and by what is known where it does not answer.
+func TestA20_AQuestionIsAnsweredByTheRecords(t *testing.T) {
 	r, d, id := shipped(t)
 	a := d.says("지금 뭐 해?", id, "completed", "running", "pending")
 	want(t, a, "tts_response", "거실로 이동은 끝났어요. 지금 청정 중이에요. 남은 일은 안방으로 이동이에요.")
@@ -204,8 +204,8 @@ func TestAPlanThatWasNeverSentIsWithdrawn(t *testing.T) {
 	want(t, r.workflow(id), "reason_code", "cancelled_before_sent")
 }
 
-// TestWordsThatReportAreNotSaid: A18, A20. Whatever a planner says, "done" is not heard before a message of the device has proved it.
-func TestWordsThatReportAreNotSaid(t *testing.T) {
+// TestA18_WordsThatReportAreNotSaid: A18, A20. Whatever a planner says, "done" is not heard before a message of the device has proved it.
+func TestA18_WordsThatReportAreNotSaid(t *testing.T) {
 	r := newRig(t)
 	r.plans = talker{"거실에 도착했어요."}
 	r.start()

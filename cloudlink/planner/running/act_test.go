@@ -27,8 +27,8 @@ func TestCompletionIsHeard(t *testing.T) {
 	}
 }
 
-// TestASpeechActIsJudgedByItsEvidence: A18. A model's text and a progress report alike need a message of the device behind "done".
-func TestASpeechActIsJudgedByItsEvidence(t *testing.T) {
+// TestA18_ASpeechActIsJudgedByItsEvidence: A18. A model's text and a progress report alike need a message of the device behind "done".
+func TestA18_ASpeechActIsJudgedByItsEvidence(t *testing.T) {
 	proof := []turn.Evidence{{Kind: "step", ID: "wf/s1", Span: "completed by telemetry, 3 ms ago"}}
 	running := []turn.Evidence{{Kind: "step", ID: "wf/s1", Span: "running by telemetry, 3 ms ago"}}
 	for _, tc := range []struct {
@@ -54,9 +54,9 @@ func TestASpeechActIsJudgedByItsEvidence(t *testing.T) {
 	}
 }
 
-// TestNoReplyOfThePlannerReports: A18, A20. Over every sentence of the admission set and of the scenarios: what the planner says of a wish
+// TestA18_NoReplyOfThePlannerReports: A18, A20. Over every sentence of the admission set and of the scenarios: what the planner says of a wish
 // is never that it is done.
-func TestNoReplyOfThePlannerReports(t *testing.T) {
+func TestA18_NoReplyOfThePlannerReports(t *testing.T) {
 	r := newRig(t)
 	var texts []string
 	for _, l := range lines(t, "../../../testbed/admission.jsonl") {

@@ -35,9 +35,9 @@ func shape(p wire.Plan) string {
 
 const s02 = "거실로 가서 청정하고 안방으로 가"
 
-// TestAPlanIsRevised: S31, F14. The same plan, the smallest change; what is done keeps its id and its content; what is replaced is stopped by
+// TestCaseF14_ARevisionKeepsWhatIsDone: S31, F14. The same plan, the smallest change; what is done keeps its id and its content; what is replaced is stopped by
 // its name and what takes its place has a new one.
-func TestAPlanIsRevised(t *testing.T) {
+func TestCaseF14_ARevisionKeepsWhatIsDone(t *testing.T) {
 	r := newRig(t)
 	const toKitchen = "step_1 setMoveTo 거실; step_2 startBasicAirClear after step_1; step_3_r1 setMoveTo 주방 after step_2 | stops step_3"
 	const noCleaning = "step_1 setMoveTo 거실; step_3 setMoveTo 안방 after step_1 | stops step_2"

@@ -9,8 +9,8 @@ import (
 	"deviceagent/cloudlink/planner/turn"
 )
 
-// TestWhatIsUnderWayIsTold: S31, A3, A18, A20. Each answer holds what the device has said and no more, and changes nothing.
-func TestWhatIsUnderWayIsTold(t *testing.T) {
+// TestA3_WhatIsUnderWayIsTold: S31, A3, A18, A20. Each answer holds what the device has said and no more, and changes nothing.
+func TestA3_WhatIsUnderWayIsTold(t *testing.T) {
 	r := newRig(t)
 	cleaning := open(r.under(s02, "completed", "running", "pending"))
 	unknown := open(r.under(s02))
@@ -74,8 +74,8 @@ func unchanged(t *testing.T, d turn.Decision) {
 	}
 }
 
-// TestHowItEndedIsToldByTheResult: A20. Completed, failed, cancelled, skipped, and taken out on the way.
-func TestHowItEndedIsToldByTheResult(t *testing.T) {
+// TestA20_HowItEndedIsToldByTheResult: A20. Completed, failed, cancelled, skipped, and taken out on the way.
+func TestA20_HowItEndedIsToldByTheResult(t *testing.T) {
 	r := newRig(t)
 	closed := func(result string, states ...string) turn.Around {
 		w := r.under(s02, states...)
