@@ -180,6 +180,9 @@ func sentDown(d store.Down, env wire.Envelope, w *turn.Workflow) {
 	lives := d.State != store.Refused && d.State != store.Expired
 	if plan != nil && lives && (len(w.Plan.Requests) == 0 || plan.Workflow.Revision >= w.Revision) {
 		w.TakenOut = takenOut(append(w.TakenOut, w.Plan.Requests...), *plan)
+		if env.Decision != nil {
+			w.GivenUp = append(w.GivenUp, plan.Workflow.CancelSteps...)
+		}
 		w.Plan, w.Revision, w.Status = *plan, plan.Workflow.Revision, string(d.State)
 	}
 	if c := env.Control; c != nil && lives && c.Scope == "workflow" {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/running"
 	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // Asked is a question of a device, with what the planner knows beside it.
@@ -15,6 +18,8 @@ type Asked struct {
 	DeviceID, WorkflowID, PlanID, StepID string
 	wire.Escalation
 	Before int // questions that this step has asked before
+	// Offer is a plan that could be sent with replan_cloud or substitute; nil: there is none of use.
+	Offer *running.Replan
 }
 
 // policy is the table by which a question is answered: the first line whose reason and action fit. Source: docs/planner.md, escalations.
@@ -24,6 +29,9 @@ var policy = []struct {
 	action  string
 }{
 	{[]string{"executor_unavailable", "executor_busy", "prerequisite_unmet", "context_missing", "context_stale", "context_conflict", "resource_busy"}, true, "retry_local"},
+	// a plan that goes on without what has failed is better than none: what the person asked for besides is still of use
+	{nil, false, "substitute"},
+	{nil, false, "replan_cloud"},
 	{nil, false, "cancel"},
 }
 
@@ -32,11 +40,56 @@ var policy = []struct {
 func DecideByPolicy(q Asked) (wire.Decision, bool) {
 	for _, line := range policy {
 		fits := len(line.reasons) == 0 || slices.Contains(line.reasons, q.ReasonCode)
-		if fits && (!line.once || q.Before == 0) && slices.Contains(q.AllowedActions, line.action) {
+		if !fits || line.once && q.Before > 0 || !slices.Contains(q.AllowedActions, line.action) {
+			continue
+		}
+		if !needsPlan(line.action) {
 			return wire.Decision{Action: line.action, Reason: "policy"}, true
+		}
+		if q.Offer != nil && q.Offer.Action == line.action {
+			plan := q.Offer.Plan
+			return wire.Decision{Action: line.action, Plan: &plan, Reason: "policy: " + q.Offer.Why()}, true
 		}
 	}
 	return wire.Decision{}, false
+}
+
+// needsPlan says whether an action changes the plan by one that comes with it.
+func needsPlan(action string) bool { return action == "replan_cloud" || action == "substitute" }
+
+// replanner makes the plan that goes on without what has failed. Planners that can are asked; it is pure, and quick.
+type replanner interface {
+	Replan(running.Stuck, func(wire.Plan) bool) (running.Replan, bool)
+}
+
+// offer makes such a plan where the device would take one. It is a revision of the very plan that the question is about: where another has
+// gone down since, the question is out of date.
+func (s *Server) offer(tx *store.Tx, wf store.Workflow, q Asked) (*running.Replan, error) {
+	p, can := s.opt.Planner.(replanner)
+	if !can || !slices.ContainsFunc(q.AllowedActions, needsPlan) {
+		return nil, nil
+	}
+	now, err := s.workflowNow(tx, wf)
+	if err != nil || now.Revision != q.PlanRevision || len(now.Plan.Requests) == 0 {
+		return nil, err
+	}
+	d, err := tx.Device(wf.DeviceID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("cannot read rooms of device %s: %w", wf.DeviceID, err)
+	}
+	stuck := running.Stuck{Workflow: now, StepID: q.StepID, ReasonCode: q.ReasonCode, Owed: q.RemainingEffects, Rooms: statusOf(d).Rooms, Locale: localeOf(now)}
+	made, ok := p.Replan(stuck, func(plan wire.Plan) bool { return len(s.check(plan, stuck.Rooms)) == 0 })
+	if !ok || !slices.Contains(q.AllowedActions, made.Action) {
+		return nil, nil
+	}
+	return &made, nil
+}
+
+func localeOf(w turn.Workflow) string {
+	if o := w.Plan.Workflow.Origin; o != nil && o.Locale != "" {
+		return o.Locale
+	}
+	return locales[0]
 }
 
 // clockSet is the earliest moment that a device's clock is believed to say: before that it counts from its start.
@@ -64,6 +117,9 @@ func (s *Server) applyEscalation(tx *store.Tx, env wire.Envelope, a *aftermath) 
 		decide = DecideByPolicy
 	}
 	ask := Asked{DeviceID: env.DeviceID, WorkflowID: wf.ID, PlanID: wf.PlanID, StepID: env.Corr.StepID, Escalation: *env.Escalation, Before: before}
+	if ask.Offer, err = s.offer(tx, wf, ask); err != nil {
+		return err
+	}
 	answer, ok := decide(ask)
 	if !ok {
 		a.open = append(a.open, open{env, ask})
@@ -133,7 +189,8 @@ type escalationView struct {
 	DecisionsLeft  int64       `json:"decisions_left"`
 	ReplansLeft    int64       `json:"replans_left"`
 	AskedAt        string      `json:"asked_at"`
-	Action         string      `json:"action"` // of the decision; empty: none was sent
+	Action         string      `json:"action"`        // of the decision; empty: none was sent
+	How            string      `json:"how,omitempty"` // of one that changes the plan: smallest_change or rebuilt, and what it changes
 	Decision       *downView   `json:"decision,omitempty"`
 	Usage          *wire.Usage `json:"usage,omitempty"` // of the model that decided; none: the table did
 }
@@ -163,6 +220,9 @@ func (v *workflowView) addEscalations(s *Server, tx *store.Tx) error {
 			if d.Decision.EscalationID == q.EscalationID {
 				view := viewDown(row)
 				e.Action, e.Decision, e.Usage = d.Decision.Action, &view, d.Decision.Usage
+				if needsPlan(e.Action) {
+					e.How = strings.TrimPrefix(d.Decision.Reason, "policy: ")
+				}
 			}
 		}
 		v.Escalations = append(v.Escalations, e)

@@ -111,3 +111,38 @@ func TestADecisionThatIsRefused(t *testing.T) {
 	want(t, shown, "decision.reason_code", "decision_stale")
 	want(t, r.workflow(id), "submission", "accepted")
 }
+
+// TestThePlannerReplansByItself: S19, F12. Once, by a revision of the very plan that the question is about; where the replans are spent, or the
+// plan has been changed since, it is not sent.
+func TestThePlannerReplansByItself(t *testing.T) {
+	r, d, id := shipped(t)
+	q := d.ask(id, "step_1", "path_blocked", "retry_local", "replan_cloud", "cancel")
+	q.Escalation.PlanRevision = 0
+	d.say(q)
+	got := d.next(wire.TypeDecision)
+	b := got.Decision
+	if b.Action != "replan_cloud" || b.PlanRevision != 0 || b.Plan == nil || b.Plan.Workflow.Revision != 1 || len(b.Plan.Requests) != 1 || b.Plan.Requests[0].CloudStepID != "step_3" || b.Reason != "policy: smallest_change, rest" {
+		t.Fatalf("answered %+v", b)
+	}
+	d.say(d.ack(got, ""))
+	shown := r.workflow(id)["escalations"].([]any)[0].(object)
+	want(t, shown, "action", "replan_cloud")
+	want(t, shown, "how", "smallest_change, rest")
+	want(t, r.workflow(id), "revision", 1)
+	old := d.ask(id, "step_1", "path_blocked", "replan_cloud", "cancel")
+	old.Escalation.PlanRevision = 0 // asked before the revision came
+	d.say(old)
+	if b := d.next(wire.TypeDecision).Decision; b.Action != "cancel" || b.Plan != nil {
+		t.Errorf("a question about an old revision is answered %+v", b)
+	}
+	spent := d.ask(id, "step_3", "path_blocked", "retry_local", "cancel")
+	spent.Escalation.PlanRevision = 1
+	d.say(spent)
+	if b := d.next(wire.TypeDecision).Decision; b.Action != "cancel" {
+		t.Errorf("answered %+v", b)
+	}
+	a := r.turn("rb-1", "거실에 도착했어?")
+	d.next(wire.TypeMonitor)
+	want(t, a, "tts_response", "거실로 이동은 하지 못했어요.")
+	want(t, a, "decision.speech_act", "failed")
+}

@@ -69,6 +69,14 @@ func (h *house) decide(arg string) error {
 	return nil
 }
 
+// toldText is a decision; of a plan that the planner has made itself, how and by what it differs.
+func toldText(d *wire.Decision) string {
+	if how, ok := strings.CutPrefix(d.Reason, "policy: "); ok {
+		return d.Action + " " + how
+	}
+	return d.Action
+}
+
 // questions are the escalations and the decisions as the outside subscriber saw them; one that was sent again is one.
 func (h *house) questions(msgs []message) (out []Fact) {
 	seen := map[string]bool{}
@@ -83,7 +91,7 @@ func (h *house) questions(msgs []message) (out []Fact) {
 			out = append(out, Fact{"asks", plain(fmt.Sprintf("%s.%s %s: %s, else %s after %ds, decisions left %d, replans left %d", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID,
 				q.ReasonCode, strings.Join(q.AllowedActions, " "), q.DefaultAction, q.DeadlineMS/1000, q.Budget.DecisionsLeft, q.Budget.ReplansLeft))})
 		case d != nil:
-			out = append(out, Fact{"told", plain(fmt.Sprintf("%s.%s %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, d.Action))})
+			out = append(out, Fact{"told", plain(fmt.Sprintf("%s.%s %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, toldText(d)))})
 		case m.env.Question != nil:
 			out = append(out, Fact{"asked", fmt.Sprintf("%s.%s %s", h.numberOf(m.env.Corr.WorkflowID), m.env.Corr.StepID, askedText(m.env.Question))})
 		case m.env.Answer != nil:

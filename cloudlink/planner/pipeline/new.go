@@ -25,7 +25,8 @@ func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: "people", Do: listener.Refine},
 			{Name: Experience, Do: admission.New(cat).Refine}},
 	}
-	for _, s := range running.New(cat, read).Shortcuts() {
+	p.runner = running.New(cat, read)
+	for _, s := range p.runner.Shortcuts() {
 		p.Shortcuts = append(p.Shortcuts, Shortcut(s))
 	}
 	p.Shortcuts = append(p.Shortcuts, Shortcut{Name: "active_schedule", Try: book.Shortcut}, Shortcut{Name: "yes_or_no", Try: listener.Shortcut})

@@ -11,8 +11,10 @@ import (
 	"context"
 	"slices"
 
+	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/registry"
 	"deviceagent/cloudlink/planner/rules"
+	"deviceagent/cloudlink/planner/running"
 	"deviceagent/cloudlink/planner/secondpass"
 	"deviceagent/cloudlink/planner/turn"
 )
@@ -50,6 +52,12 @@ type Planner struct {
 	excerpt registry.Excerpt
 	etag    string
 	without []string
+	runner  *running.Runner
+}
+
+// Replan makes a plan that goes on without a step that has failed: docs/planner.md, escalations. False: none is of use.
+func (p *Planner) Replan(s running.Stuck, valid func(wire.Plan) bool) (running.Replan, bool) {
+	return p.runner.Replan(s, valid)
 }
 
 // Plan decides about one turn. Errors are those of the main planner.

@@ -24,18 +24,36 @@ func (r *Runner) allEnded(in turn.Input) turn.Decision {
 	w := in.Around.Ended[0]
 	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "result", ID: w.WorkflowID, Span: w.Result})
 	d.Evidence = append(d.Evidence, proofs(w)...)
-	if w.Result == "completed" {
+	if w.Result == "completed" && len(w.GivenUp) == 0 {
 		d.SpeechAct, d.TTSResponse = "done", say1(in, "yes_all_done", r.asked(in, w))
 		return d
 	}
-	var parts []string
+	parts := r.givenUp(in, w)
 	d.SpeechAct = "failed"
 	for _, q := range w.Plan.Requests {
-		text, _ := r.outcome(in, q, stepNow(w, q.CloudStepID))
+		now := stepNow(w, q.CloudStepID)
+		text, _ := r.outcome(in, q, now)
+		if slices.Contains(done, now.State) {
+			text = say1(in, "finished", r.called(in, q))
+		}
 		parts = append(parts, text)
 	}
 	d.TTSResponse = strings.Join(parts, " ")
 	return d
+}
+
+// givenUp says what a replan has left undone: the plan may complete without it, and what was asked for is not done all the same.
+func (r *Runner) givenUp(in turn.Input, w turn.Workflow) (parts []string) {
+	var names []string
+	for _, q := range w.TakenOut {
+		if slices.Contains(w.GivenUp, q.CloudStepID) {
+			names = append(names, r.called(in, q))
+		}
+	}
+	if len(names) > 0 {
+		parts = append(parts, say1(in, "failed", strings.Join(names, ", ")))
+	}
+	return parts
 }
 
 // longMS is from when on it is said how long ago something has ended.
@@ -59,7 +77,8 @@ func (r *Runner) about(in turn.Input, noun string, s subject, ask question) turn
 			return decided(in, "ended", told, "progress")
 		}
 		if ask == arrived {
-			meant = slices.DeleteFunc(meant, func(q wire.Request) bool { return goesTo(e.cat, q) != s.room.ID })
+			elsewhere := func(q wire.Request) bool { return goesTo(e.cat, q) != s.room.ID }
+			meant, gone = slices.DeleteFunc(meant, elsewhere), slices.DeleteFunc(gone, elsewhere)
 		}
 		if len(meant)+len(gone) == 0 {
 			continue
@@ -88,6 +107,10 @@ func (r *Runner) about(in turn.Input, noun string, s subject, ask question) turn
 func (r *Runner) takenOut(in turn.Input, w turn.Workflow, q wire.Request) turn.Decision {
 	now := stepNow(w, q.CloudStepID)
 	d := decided(in, "ended", say1(in, "taken_out", r.called(in, q)), "progress")
+	if slices.Contains(w.GivenUp, q.CloudStepID) {
+		d.TTSResponse, d.SpeechAct = say1(in, "failed", r.called(in, q)), "failed"
+		return d
+	}
 	if slices.Contains(over, now.State) {
 		d.TTSResponse, d.SpeechAct = r.outcome(in, q, now)
 		d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{now}})...)

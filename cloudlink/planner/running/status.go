@@ -111,6 +111,7 @@ func (r *Runner) stands(in turn.Input, w turn.Workflow) (parts []string) {
 	if stale {
 		parts = append(parts, say1(in, "as_of", ageText(in, age)))
 	}
+	parts = append(parts, r.givenUp(in, w)...)
 	lists := map[string][]string{}
 	for _, q := range w.Plan.Requests {
 		s := stepNow(w, q.CloudStepID)

@@ -108,7 +108,7 @@ func TestA20_HowItEndedIsToldByTheResult(t *testing.T) {
 		{"청정 끝났어?", long, "네, 청정은 2시간 전에 끝났어요.", Done},
 		{"청정 끝났어?", failed, "청정: 정해진 시간 안에 끝나지 않아 멈췄어요.", Failed},
 		{"is the cleaning finished?", failed, "Clean the air: it did not end in its time, so I stopped it.", Failed},
-		{"다 했어?", failed, "네, 거실로 이동은 끝났어요. 청정: 정해진 시간 안에 끝나지 않아 멈췄어요. 안방으로 이동: 앞의 단계가 끝나지 않아 건너뛰었어요.", Failed},
+		{"다 했어?", failed, "거실로 이동은 끝났어요. 청정: 정해진 시간 안에 끝나지 않아 멈췄어요. 안방으로 이동: 앞의 단계가 끝나지 않아 건너뛰었어요.", Failed},
 		{"안방에 도착했어?", closed("cancelled", "completed", "completed", "cancelled"), "안방으로 이동은 취소되어 끝까지 하지 않았어요.", Failed},
 		{"청정 끝났어?", out, "청정은 말씀하신 대로 빼 두었고, 어떻게 끝났는지는 아직 결과를 받지 못했어요.", Progress},
 		{"청정 끝났어?", stopped, "청정은 취소되어 끝까지 하지 않았어요.", Failed},

@@ -55,6 +55,7 @@ type Workflow struct {
 	Steps      []StepNow `json:"steps,omitempty"`       // what is known of its steps; a step that is not here is not known
 	// TakenOut are the steps of earlier revisions that are not in the plan any more.
 	TakenOut []wire.Request `json:"-"`
+	GivenUp  []string       `json:"given_up,omitempty"` // of these, the steps that a replan has left undone: nobody wished them away
 }
 
 // StepNow is what the device has said of a step. What it has not said stands nowhere.
