@@ -62,9 +62,9 @@ type replanner interface {
 	Replan(running.Stuck, func(wire.Plan) bool) (running.Replan, bool)
 }
 
-// offer makes such a plan where the device would take one. It is a revision of the very plan that the question is about: where another has
+// replanFor makes such a plan where the device would take one. It is a revision of the very plan that the question is about: where another has
 // gone down since, the question is out of date.
-func (s *Server) offer(tx *store.Tx, wf store.Workflow, q Asked) (*running.Replan, error) {
+func (s *Server) replanFor(tx *store.Tx, wf store.Workflow, q Asked) (*running.Replan, error) {
 	p, can := s.opt.Planner.(replanner)
 	if !can || !slices.ContainsFunc(q.AllowedActions, needsPlan) {
 		return nil, nil
@@ -117,7 +117,7 @@ func (s *Server) applyEscalation(tx *store.Tx, env wire.Envelope, a *aftermath) 
 		decide = DecideByPolicy
 	}
 	ask := Asked{DeviceID: env.DeviceID, WorkflowID: wf.ID, PlanID: wf.PlanID, StepID: env.Corr.StepID, Escalation: *env.Escalation, Before: before}
-	if ask.Offer, err = s.offer(tx, wf, ask); err != nil {
+	if ask.Offer, err = s.replanFor(tx, wf, ask); err != nil {
 		return err
 	}
 	answer, ok := decide(ask)
