@@ -45,6 +45,7 @@ var routes = []rule{
 		return (e.has(topicHowTo) || e.how) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"what a function of ours is", func(e *evidence) bool { return e.f.whatIs(e.reading) }, verdict{family: turn.DQR, runnerUp: turn.ODL}},
+	{"about the product", func(e *evidence) bool { return e.asksProduct() }, verdict{family: turn.DQR, runnerUp: turn.ODL}},
 	{"to be reminded at a time", func(e *evidence) bool { return e.f.reminds(e.reading, e.out) }, verdict{family: turn.SCH, certain: true}},
 	{"to be told again and again", func(e *evidence) bool {
 		return e.give && e.inform && !e.wh && slices.ContainsFunc(e.tokens, func(k token) bool { return strings.HasSuffix(k.text, "마다") })

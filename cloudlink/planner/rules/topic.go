@@ -115,6 +115,8 @@ type families struct {
 	nouns  map[string]bool // that end like a verb
 	topics topicIndex
 	shape  structureWords
+
+	product productWords
 }
 
 // newFamilies enters the words of the topics. What the catalog or a frame names is ours, whatever the lists say.
@@ -122,6 +124,7 @@ func newFamilies(c *cues, said catalogfile.Planner, frames map[string]*frame, ou
 	f := &families{cues: c, nouns: map[string]bool{}, topics: topicIndex{words: map[string][]string{}}}
 	readData("acts.json", &f.acts)
 	readData("structure.json", &f.shape)
+	readData("product.json", &f.product)
 	for _, list := range []*[]string{&f.acts.Give, &f.acts.Imperative, &f.acts.Desire, &f.acts.Curious, &f.acts.Question} {
 		for i, e := range *list {
 			(*list)[i] = strings.ReplaceAll(e, " ", "")
