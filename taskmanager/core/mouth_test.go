@@ -279,6 +279,19 @@ func TestWhoIsToldToBeSilentIsSilentAtOnce(t *testing.T) {
 		}
 		r.wantSaid("one (hush) two")
 	})
+	t.Run("one that does not fall silent over a start", func(t *testing.T) { // the word for silence may have left before the cut with the number that comes next
+		r := newMouthRig(t)
+		r.say(quiz, "one")
+		r.do(TaskAnswered{Task: r.last().Task, Accepted: true})
+		r.by(func(w *work) { w.unsay(quiz) })
+		r.pass(2000 + 1000)
+		r.now.Boot += 60_000
+		r.do(Started{StartNo: 2})
+		r.wantSaid("one (hush)")
+		if task := r.last().Task; !strings.HasPrefix(string(task), "t-epoch-1-2-") {
+			t.Errorf("after the second start it is called %s", task)
+		}
+	})
 	t.Run("its words leave the screen", func(t *testing.T) {
 		r := newMouthRig(t)
 		r.by(func(w *work) { w.show(Utterance{Owner: quiz, Text: "Q1"}) })

@@ -13,6 +13,7 @@ import (
 // then moves on whatever can. It never changes cur; a refused event is an answer in the change, and changes nothing else.
 func Reduce(cur *State, now Now, events []Event) Change {
 	w := newWork(cur, now)
+	w.countStart(events)
 	if cur.Device.BootID == now.BootID {
 		w.begin(now)
 		w.trust()
@@ -56,6 +57,16 @@ type work struct {
 
 func newWork(cur *State, now Now) *work {
 	return &work{cur: cur, cat: cur.cat, now: now, seq: now.Seq, dev: cur.Device}
+}
+
+// countStart gives the ids of this start to what time alone moves before Started is taken: the last start may have used the same numbers
+// for calls that left before their commit.
+func (w *work) countStart(events []Event) {
+	for _, ev := range events {
+		if s, ok := ev.(Started); ok {
+			w.dev.StartNo = s.StartNo
+		}
+	}
 }
 
 func (w *work) finish() Change {

@@ -11,7 +11,6 @@ import (
 // after a tidy shutdown, a kill and a power cut.
 func (w *work) started(ev Started) {
 	w.touched, w.ch.Must, w.ch.forget = true, true, true
-	w.dev.StartNo = ev.StartNo
 	w.dev.StopBody, w.dev.StopTask = w.dev.StopBody || ev.Fresh, "" // a call that the end cut off is made anew
 	for id := range w.cur.Services {
 		w.ch.gone = append(w.ch.gone, id)
