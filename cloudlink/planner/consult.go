@@ -81,14 +81,20 @@ func (s *Server) answerOpen(ctx context.Context, o open) error {
 	if !slices.Contains(o.ask.Choices(), answer.Action) || answer.Plan != nil {
 		return fmt.Errorf("cannot send decision %q: it was not offered", answer.Action)
 	}
-	return s.change(ctx, o.env.DeviceID, func(tx *store.Tx) error {
+	a := newAftermath() // the device is looked at after each change anyway
+	err := s.change(ctx, o.env.DeviceID, func(tx *store.Tx) error {
 		still, err := s.stillOpen(tx, o)
 		if err != nil || !still {
 			return err
 		}
-		a := newAftermath() // the device is looked at after each change anyway
 		return s.queueDecision(tx, o.env, answer, &a)
 	})
+	if err == nil {
+		for _, e := range a.events {
+			s.hub.publish(e)
+		}
+	}
+	return err
 }
 
 // stillOpen says whether an answer is still of use: while it was thought about, the workflow may have ended or its deadline passed.

@@ -108,6 +108,9 @@ func (s *Server) applyEscalation(tx *store.Tx, env wire.Envelope, a *aftermath) 
 	case wf.Status != "" || s.late(env):
 		return nil
 	}
+	if err := s.tellGoal(tx, wf.ID, env.DeviceID, "escalation "+env.Escalation.ReasonCode, a); err != nil {
+		return err
+	}
 	before, err := s.askedBefore(tx, env)
 	if err != nil {
 		return err
@@ -145,8 +148,11 @@ func (s *Server) queueDecision(tx *store.Tx, asked wire.Envelope, answer wire.De
 		s.opt.Log.Warn().Str(keyDevice, asked.DeviceID).Str(keyMessage, asked.ID).Err(err).Msg("escalation not answered, its default will be taken")
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	a.touch(asked.DeviceID, false)
-	return err
+	return s.tellGoal(tx, asked.Corr.WorkflowID, asked.DeviceID, "decision "+answer.Action, a)
 }
 
 // askedBefore counts the questions that the same step asked earlier.

@@ -53,6 +53,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: "/v1/devices/{id}/content", handle: s.postContent},
 		{method: "GET", path: "/v1/workflows/{id}", handle: s.getWorkflow},
 		{method: "POST", path: "/v1/workflows/{id}/cancel", handle: s.postCancel},
+		{method: "GET", path: "/v1/experiences/{id}", handle: s.getExperience},
 		{method: "POST", path: "/v1/workflows/{id}/pause", handle: s.postHold("pause")},
 		{method: "POST", path: "/v1/workflows/{id}/resume", handle: s.postHold("resume")},
 		{method: "POST", path: "/v1/workflows/{id}/answer", handle: s.postAnswer},

@@ -146,6 +146,8 @@ func TestHTTPRefusals(t *testing.T) {
 		{"unknown turn", "GET", "/v1/turns/none", "", nil, 404, "not_found"},
 		{"unknown device", "GET", "/v1/devices/none", "", nil, 404, "not_found"},
 		{"cancel of an unknown workflow", "POST", "/v1/workflows/none/cancel", "{}", nil, 404, "not_found"},
+		{"unknown experience", "GET", "/v1/experiences/none", "", nil, 404, "not_found"},
+		{"experience with a bad id", "GET", "/v1/experiences/a%20b", "", nil, 400, "bad_id"},
 		{"id with a space", "GET", "/v1/devices/a%20b", "", nil, 400, "bad_id"},
 		{"unknown field", "POST", "/v1/turns", `{"device_id":"rb-1","recognised_text":"go"}`, nil, 400, "malformed"},
 		{"two values", "POST", "/v1/turns", turn + turn, nil, 400, "malformed"},
@@ -201,7 +203,7 @@ func TestToken(t *testing.T) {
 		path, auth string
 		status     int
 	}{
-		{"/v1/devices", "", 401}, {"/v1/devices", "Bearer wrong", 401}, {"/v1/devices", "s3cret", 401},
+		{"/v1/devices", "", 401}, {"/v1/experiences/exp_1", "", 401}, {"/v1/devices", "Bearer wrong", 401}, {"/v1/devices", "s3cret", 401},
 		{"/v1/devices", "Bearer s3cret", 200}, {"/healthz", "", 200}, {"/openapi.json", "", 200},
 	} {
 		req := r.request("GET", tc.path, "")

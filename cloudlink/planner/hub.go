@@ -5,7 +5,7 @@ import "sync"
 // event is one change, as the stream tells it. It says what changed, not how it is now: the reader asks for that.
 type event struct {
 	Seq      uint64 `json:"seq"`
-	Kind     string `json:"kind"` // workflow, device, turn, link, monitor, gap
+	Kind     string `json:"kind"` // workflow, experience, device, turn, link, monitor, gap
 	ID       string `json:"id,omitempty"`
 	DeviceID string `json:"device_id,omitempty"`
 	What     string `json:"what,omitempty"`

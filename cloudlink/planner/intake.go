@@ -151,8 +151,7 @@ func (s *Server) apply(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 	case wire.TypeContent:
 		return s.applyContent(tx, env, a)
 	case wire.TypeQuestion:
-		s.applyQuestion(env, a)
-		return nil
+		return s.applyQuestion(tx, env, a)
 	case wire.TypeStepDue:
 		return s.applyStepDue(tx, env, a)
 	}
@@ -219,7 +218,11 @@ func (s *Server) applyResult(tx *store.Tx, env wire.Envelope, a *aftermath) erro
 	}
 	a.touch(env.DeviceID, false)
 	a.events = append(a.events, event{Kind: "workflow", ID: wf.ID, DeviceID: env.DeviceID, What: "result " + env.Result.Status})
-	return nil
+	what := "result " + env.Result.Status
+	if g := env.Result.Experience; g != nil {
+		what = "goal " + g.Status
+	}
+	return s.tellGoal(tx, wf.ID, env.DeviceID, what, a)
 }
 
 // settle ends the wait for acks of a closed workflow's plans. AnsweredAt stays 0, so that an explicit answer still counts.

@@ -163,7 +163,7 @@ func (s *Server) answerQuestion(tx *store.Tx, env wire.Envelope, out *answerAnsw
 }
 
 // applyQuestion tells those who watch.
-func (s *Server) applyQuestion(env wire.Envelope, a *aftermath) {
+func (s *Server) applyQuestion(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 	what := "question"
 	switch q := env.Question; {
 	case q.Withdrawn:
@@ -172,6 +172,7 @@ func (s *Server) applyQuestion(env wire.Envelope, a *aftermath) {
 		what = "question answered"
 	}
 	a.events = append(a.events, event{Kind: "workflow", ID: env.Corr.WorkflowID, DeviceID: env.DeviceID, What: what})
+	return s.tellGoal(tx, env.Corr.WorkflowID, env.DeviceID, what, a)
 }
 
 // addQuestions lists what the users of a device are asked now.

@@ -95,6 +95,11 @@ func (s *Server) queuePlan(tx *store.Tx, env wire.Envelope) error {
 			return err
 		}
 	}
+	if x := env.Plan.Experience; x != nil {
+		if err := tx.AddExperience(store.Experience{ID: x.ExperienceID, WorkflowID: w.CloudWorkflowID, CreatedAt: ms(s.opt.Now())}); err != nil {
+			return err
+		}
+	}
 	return s.queue(tx, env, expiryOf(w, s.opt.Now()))
 }
 

@@ -157,6 +157,13 @@ var migrations = []string{
 		made_at   INTEGER NOT NULL,
 		PRIMARY KEY (device_id, key)
 	) STRICT, WITHOUT ROWID;`,
+	`CREATE TABLE experiences (
+		experience_id TEXT NOT NULL,
+		workflow_id   TEXT NOT NULL,
+		created_at    INTEGER NOT NULL,
+		PRIMARY KEY (experience_id, workflow_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX experiences_workflow ON experiences (workflow_id);`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

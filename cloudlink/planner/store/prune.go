@@ -24,7 +24,7 @@ func (t *Tx) PruneRecords(before int64, limit int) (int64, error) {
 	}
 	var total int64
 	for _, id := range ids {
-		for _, query := range []string{`DELETE FROM down WHERE workflow_id = ?`, `DELETE FROM schedules WHERE workflow_id = ?`, `DELETE FROM workflows WHERE workflow_id = ?`} {
+		for _, query := range []string{`DELETE FROM down WHERE workflow_id = ?`, `DELETE FROM schedules WHERE workflow_id = ?`, `DELETE FROM experiences WHERE workflow_id = ?`, `DELETE FROM workflows WHERE workflow_id = ?`} {
 			n, err := t.exec(query, id)
 			if err != nil {
 				return total, fmt.Errorf("cannot prune workflow %s: %w", id, err)
