@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
@@ -374,4 +375,18 @@ func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer) erro
 		l.Spoken = workflows
 	}
 	return putLeft(tx, row.DeviceID, row.ID, row.CreatedAt, l)
+}
+
+// stock gives a plan for set times the story that its device tells when nobody sends one: without a link, or with a planner that is away.
+func (s *Server) stock(plan *wire.Plan, in turn.Input) {
+	told, ok := s.opt.Agents.(interface{ Prefetch(agents.Task) []wire.Part })
+	if !ok || len(plan.Prefetch) > 0 {
+		return
+	}
+	for _, r := range plan.Requests {
+		if kind, _ := r.Params["kind"].V.(string); r.Skill == schedule.Skill && kind == "story" {
+			plan.Prefetch = told.Prefetch(agents.Task{Skill: r.Skill, Inputs: r.Params.Map(), Locale: in.Locale, Now: in.Now})
+			return
+		}
+	}
 }

@@ -201,6 +201,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	}
 	if d.Schedule != nil {
 		schedule.Template(plan, d.Schedule)
+		s.stock(plan, in)
 	}
 	if faults := s.check(*plan, in.Rooms); len(faults) > 0 {
 		p := refusedPlan(faults)

@@ -32,7 +32,7 @@ type Did struct {
 func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (said string, did []Did, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, turnDeadline)
 	defer cancel()
-	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil {
+	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil || d.Memo != nil || d.Asks != nil {
 		return "", nil, false
 	}
 	if len(d.Steps) > 0 {

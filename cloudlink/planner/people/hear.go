@@ -124,14 +124,13 @@ func (l *Listener) Shortcut(in turn.Input) (turn.Decision, bool) {
 	}
 	d := talk(byAnswer, text)
 	switch {
+	case a == saidNever && q.Kind == "preference":
+		d.Memo, d.TTSResponse = &turn.MemoWish{Verb: "leave"}, say(en, "not_kept")
 	case a == saidNever:
-		if q.Kind == "preference" {
-			d.TTSResponse = say(en, "not_kept")
-			return d, true
-		}
 		d.Memo = &turn.MemoWish{Verb: "keep", Memo: &turn.Memo{Kind: turn.MemoRefusal, Key: q.Key, Text: q.Text}}
 		d.TTSResponse = say(en, "never", q.Text)
 	case a == saidNo:
+		d.Memo = &turn.MemoWish{Verb: "leave"}
 		d.TTSResponse = say(en, map[string]string{"offer": "not_now", "hours": "no_hours", "preference": "not_kept"}[q.Kind])
 	case q.Kind == "offer":
 		return l.accepted(in, q), true

@@ -79,7 +79,7 @@ func brief(d turn.Decision) string {
 		return "asks " + d.Asks.Kind + " " + d.Asks.Text
 	case d.Memo != nil && d.Memo.Memo != nil:
 		return strings.TrimSpace("keeps " + d.Memo.Memo.Kind + " " + d.Memo.Memo.Key)
-	case d.Memo != nil:
+	case d.Memo != nil && d.Memo.Verb != "leave":
 		return strings.TrimSpace(d.Memo.Verb + " " + strings.Join(d.Memo.IDs, " "))
 	case len(d.Steps) > 0:
 		return "acts"

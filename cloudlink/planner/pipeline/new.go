@@ -20,7 +20,8 @@ import (
 // all others have made of the decision.
 func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 	read := readerOf(main, cat, words)
-	book, listener := schedule.New(cat, read.Read), people.New(read.Read, schedule.HoursIn)
+	told := func(in turn.Input) turn.Decision { return agents.OpenContent(in, read.Read(in)) } // a story can be kept for a time as well
+	book, listener := schedule.New(cat, told), people.New(read.Read, schedule.HoursIn)
 	p := &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
 		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: "people", Do: listener.Refine},
 			{Name: Experience, Do: admission.New(cat).Refine}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/timeko"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -169,10 +170,14 @@ func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
 		return d
 	}
 	timed := d.OwnerSelection == turn.ODL && d.AskFollowUp && d.AmbiguityReason == "time_of_day_not_supported"
-	if d.OwnerSelection != turn.SCH && !timed {
+	told := (d.OwnerSelection == turn.FRG || d.OwnerSelection == turn.STM) && !d.AskFollowUp && !in.Now.IsZero()
+	if d.OwnerSelection != turn.SCH && !timed && !told || d.OwnerSelection == turn.SCH && len(d.Steps) > 0 {
 		return keepOpen(in, d)
 	}
 	s := read(in)
+	if told && !s.atASetTime() {
+		return keepOpen(in, d)
+	}
 	if in.Now.IsZero() {
 		if timed {
 			return d
@@ -180,11 +185,32 @@ func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
 		d.TTSResponse = say(s.english, "no_clock")
 		return d
 	}
+	if told {
+		own := b.decide(in, s, byTime)
+		if own.Schedule == nil && own.Slots == nil {
+			return keepOpen(in, d) // it cannot be kept: what was decided stands
+		}
+		d.Steps = nil
+		return merged(d, own)
+	}
 	by := byWords
 	if timed {
 		by = byTime
 	}
 	return merged(d, b.decide(in, s, by))
+}
+
+// atASetTime says whether words about what is told ask for it at a time: "내일 아침 7시에 뉴스 요약해 줘", but not "내일 날씨 알려 줘" or "7시 뉴스".
+func (s *said) atASetTime() bool {
+	if s.question || s.op != opCreate {
+		return false
+	}
+	for _, o := range s.found {
+		if o.Kind == timeko.AtClock && o.From.Said && (s.english || strings.HasSuffix(o.Tail, "에") || len(s.when.days) > 0) || o.Kind == timeko.OnDays && s.when.start != unsaid {
+			return true
+		}
+	}
+	return false
 }
 
 // decided says whether the shortcut has answered already.
@@ -204,7 +230,9 @@ func keepOpen(in turn.Input, d turn.Decision) turn.Decision {
 
 // merged is the main planner's decision with what was decided of schedules. The owner stays.
 func merged(d, own turn.Decision) turn.Decision {
-	own.OwnerSelection, own.SelectedRoutes, own.SelectedFlowID, own.SelectedAgent, own.SelectedSkill = d.OwnerSelection, d.SelectedRoutes, d.SelectedFlowID, d.SelectedAgent, d.SelectedSkill
+	if d.OwnerSelection != turn.SCH { // else its flow is that of what was found to be wanted of schedules
+		own.OwnerSelection, own.SelectedRoutes, own.SelectedFlowID, own.SelectedAgent, own.SelectedSkill = d.OwnerSelection, d.SelectedRoutes, d.SelectedFlowID, d.SelectedAgent, d.SelectedSkill
+	}
 	own.Structure, own.FamilyConfidence, own.RunnerUpFamily, own.ModelCalls, own.Model = d.Structure, d.FamilyConfidence, d.RunnerUpFamily, d.ModelCalls, d.Model
 	if len(d.Evidence) > 0 {
 		own.Evidence = append(slices.Clone(d.Evidence), own.Evidence...)
@@ -228,12 +256,32 @@ func (b *Book) decide(in turn.Input, s *said, by string) turn.Decision {
 		d.TTSResponse = say(s.english, "dropped")
 		return d
 	}
+	if b.mixed(in, s) {
+		d := owned(opCreate, by, s)
+		d.FamilyConfidence, d.AskFollowUp, d.AmbiguityReason, d.TTSResponse = "medium", true, "now_and_later", say(s.english, "now_and_later")
+		return d
+	}
 	t := b.taskOf(in, s)
 	slots := turn.Slots{Operation: opCreate, Function: t.function, Request: t.request, Text: t.text, TurnID: in.TurnID, AskedAtMS: in.Now.UnixMilli()}
 	if !t.known && t.request != "" {
 		return b.notRead(in, s, t, slots, by)
 	}
 	return b.complete(in, s, slots, s.when, by)
+}
+
+// mixed says whether something is asked for before the time is said, so that nobody knows whether it is meant for now: "거실 청정하고 저녁 7시에
+// 안방으로 가".
+func (b *Book) mixed(in turn.Input, s *said) bool {
+	if len(s.found) == 0 || s.english {
+		return false
+	}
+	before := strings.TrimSpace(string(s.runes[:s.found[0].Start]))
+	for _, link := range []string{"고", "서", "그리고", "다음에", "뒤에", "후에", "다가", "면서"} {
+		if strings.HasSuffix(before, link) && !strings.HasSuffix(before, "에서") {
+			return b.taskIn(in, before, false).known
+		}
+	}
+	return false
 }
 
 // notRead: the words of what is to be done are no order that the robot knows. It is asked what is missing of it, or refused by name; what can

@@ -58,6 +58,7 @@ func read(in turn.Input) *said {
 		s.text, s.found = timeko.Occasions(plain, clockOr(in.Now))
 	}
 	s.runes = []rune(s.text)
+	s.found = append(s.found, timers(s)...)
 	s.when = whenOf(s.found, s.runes)
 	s.rest = s.without()
 	w := s.words()
@@ -65,6 +66,19 @@ func read(in turn.Input) *said {
 	s.question = strings.Contains(in.Text, "?") || s.asks()
 	s.op = s.operation(in.Text)
 	return s
+}
+
+// timers reads the length of a timer, which needs no word for "from now": "10분 타이머 맞춰 줘".
+func timers(s *said) (out []timeko.Occasion) {
+	if s.english || !strings.Contains(s.text, "타이머") || len(s.found) > 0 {
+		return nil
+	}
+	for _, f := range timeko.Find(s.text, time.Time{}) {
+		if f.Kind == timeko.Duration && f.Number > 0 && f.Number <= 24*3600 {
+			return []timeko.Occasion{{Kind: timeko.After, Delay: time.Duration(f.Number * float64(time.Second)), Start: f.Start, End: f.End}}
+		}
+	}
+	return nil
 }
 
 // clockOr is the given moment; without one, days are counted from a day that no schedule can be on, so that nothing is planned from them.
@@ -117,7 +131,8 @@ func (s *said) asks() bool {
 	if i := strings.LastIndexByte(last, ' '); i >= 0 {
 		last = last[i+1:]
 	}
-	asked := hasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
+	what := slices.ContainsFunc(strings.Fields(s.text), func(f string) bool { return strings.HasPrefix(f, "뭐") || strings.HasPrefix(f, "뭘") })
+	asked := what || hasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
 	return asked || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !has(last, []string{"줘", "주세"})
 }
 

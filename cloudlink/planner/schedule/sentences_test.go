@@ -173,11 +173,24 @@ func TestSentences(t *testing.T) {
 		{"내일 오후 2시 치과 일정 추가해줘", "create reminder 2026-12-01 14:00"},
 		{"알람 맞춰줘", "asks start_time"},
 		{"7시에 깨워줘", "create reminder 2026-11-30 19:00"},
+		{"10분 타이머 맞춰줘", "create reminder 2026-11-30 10:10"},
+		{"타이머 3분 설정해줘", "create reminder 2026-11-30 10:03"},
+		// what is told then
+		{"매일 밤 9시에 이야기 들려줘", "create content_session daily 21:00"},
+		{"저녁 7시에 퀴즈 내줘", "create content_session 2026-11-30 19:00"},
+		{"매일 아침 8시에 뉴스 알려줘", "create fresh_information_brief daily 08:00"},
+		{"내일 아침 7시에 뉴스 요약해줘", "create fresh_information_brief 2026-12-01 07:00"},
+		{"내일 날씨 알려줘", "nothing"}, // of tomorrow, and told now
+		// now and later in one sentence
+		{"거실 청정하고 저녁 7시에 안방으로 가", "asks "},
+		{"거실로 가서 저녁 7시에 청정해줘", "asks "},
+		{"거실에서 저녁 7시에 청정해줘", "create " + clean + " 2026-11-30 19:00"},
 		// questions, cancels and changes never create
 		{"예약 뭐 있어?", "list"},
 		{"청정 예약 있어", "list"},
 		{"내일 예약 알려줘", "list"},
 		{"알람 몇 시야", "list"},
+		{"이번 주 일정 뭐야", "list"},
 		{"매일 6시에 청정 예약했어?", "list"},
 		{"저녁 7시에 청정 예약할 수 있어?", "nothing"},
 		{"매일 오후 6시 청정 예약 취소해줘", "nothing"},

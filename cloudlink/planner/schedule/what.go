@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ const Reminder = "reminder"
 // Skill is the content skill by which a reminder is spoken; kind says so to who tells it.
 const (
 	Skill        = "content_session"
+	briefSkill   = "fresh_information_brief"
 	reminderMS   = 15 * 60 * 1000 // that a reminder has, with its repeats
 	durationName = "duration_min"
 	overEnd      = 10 // minutes that something would go on if the schedule's end did not stop it
@@ -116,7 +118,10 @@ func (b *Book) taskIn(in turn.Input, request string, en bool) task {
 		now := in
 		now.Text, now.Around = form, turn.Around{}
 		d := b.read(now)
-		if d.OwnerSelection != turn.ODL || d.Control != nil {
+		if form == request && d.OwnerSelection == turn.FRG && len(d.Steps) == 0 && !d.AskFollowUp {
+			return brief(request, en)
+		}
+		if !slices.Contains([]turn.Family{turn.ODL, turn.STM, turn.FRG}, d.OwnerSelection) || d.Control != nil {
 			continue
 		}
 		if d.AskFollowUp {
@@ -143,11 +148,30 @@ func (b *Book) taken(d turn.Decision, form, request string) task {
 		if st.ExecutionTarget != "cloud" && !op.Schedulable {
 			t.refused = st.Purpose
 		}
+		if st.TaskMethod == "" {
+			t.function = cmp.Or(t.function, st.Skill)
+			continue
+		}
 		if t.function == "" || b.cat.Operations[catalog.Method(t.function)].MovesBody {
 			t.function = st.TaskMethod // the way there is not what it is about
 		}
 	}
 	t.what = strings.Join(names, ", ")
+	return t
+}
+
+// brief is the task of looking something up at the time and telling it.
+func brief(request string, en bool) task {
+	what := request
+	for _, end := range []string{"줘", "주세요", "알려", "해", "들려", "말"} {
+		what = strings.TrimSpace(strings.TrimSuffix(what, end))
+	}
+	t := task{request: request, function: briefSkill, what: what, known: true, ack: "'" + what + "' 내용을 찾아 들려드릴게요."}
+	if en {
+		t.ack = "OK, I will look it up and tell you."
+	}
+	t.steps = []turn.Step{{ID: "step_1", Route: turn.FRG, Purpose: what, ExecutionTarget: "cloud", Skill: briefSkill, WaitPolicy: "completed",
+		Params: wire.Object{"query": wire.Value{V: request}}, Span: request}}
 	return t
 }
 
@@ -192,6 +216,9 @@ func (s *said) reminder() (string, bool) {
 	before, _, ok := cutEnd(trimParticle(cut), korean.Reminders)
 	if !ok {
 		before, _, ok = cutEnd(trimParticle(text), korean.Reminders)
+	}
+	if strings.TrimSpace(before) == "" && strings.Contains(text, "타이머") {
+		return "타이머가 끝났어요.", ok
 	}
 	return noun(before), ok
 }

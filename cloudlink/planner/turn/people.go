@@ -36,7 +36,7 @@ const (
 
 // MemoWish is what a turn wants of the memos.
 type MemoWish struct {
-	Verb string   `json:"verb"`           // keep, erase, list
+	Verb string   `json:"verb"`           // keep, erase, list, leave: what was asked about is not kept
 	Memo *Memo    `json:"memo,omitempty"` // to be kept
 	IDs  []string `json:"ids,omitempty"`  // to be erased
 }
