@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"deviceagent/bridge"
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/compile"
 	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
@@ -133,5 +136,35 @@ func TestAWrongPlanIsNoticed(t *testing.T) {
 		if right > 0 {
 			t.Errorf("%s: %d wrong plans pass for right", text, right)
 		}
+	}
+}
+
+// TestTheDeviceWouldTakeThem: every plan of composed sentences compiles, and passes the device's own check.
+func TestTheDeviceWouldTakeThem(t *testing.T) {
+	cat, words := load1(t)
+	p := pipeline.New(rules.New(cat, words), cat, words)
+	cases, err := Compose(cat, 11, 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := 0
+	for _, c := range cases {
+		in := turn.Input{TurnID: "tn_1", Text: c.Text, Locale: "ko-KR", Now: time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)}
+		d, err := p.Plan(t.Context(), in)
+		if err != nil || len(d.Steps) == 0 {
+			continue
+		}
+		plan, err := compile.Plan(cat, in, d, compile.IDs{WorkflowID: "wf_1", PlanID: "pl_1"})
+		if err != nil {
+			t.Errorf("%s: %v", c.Text, err)
+			continue
+		}
+		plans++
+		if _, faults := bridge.CheckPlan(cat, &plan); len(faults) > 0 {
+			t.Errorf("%s: the device would refuse it: %v", c.Text, faults)
+		}
+	}
+	if plans < 200 {
+		t.Errorf("only %d plans", plans)
 	}
 }
