@@ -117,7 +117,8 @@ func brought(cat *catalog.Catalog, r *wire.Request) (op catalog.Operation, effec
 		}
 		effects = append(effects, e.EffectID)
 	}
-	if len(effects) == 0 {
+	looksUp := r.Skill != "" && r.OutputKey != "" // it tells nobody, and the device asks no effect of it
+	if len(effects) == 0 && !looksUp {
 		for _, e := range own {
 			effects = append(effects, string(e))
 		}

@@ -73,6 +73,7 @@ type action struct {
 	Frame  string         `json:"frame,omitempty"` // the act belongs to another frame: "공기 깨끗하게" is cleaning
 	Params map[string]any `json:"params,omitempty"`
 	Nouns  []string       `json:"nouns,omitempty"` // only beside one of these nouns; empty: any
+	Then   string         `json:"then,omitempty"`  // and this frame, if what was measured is bad: "공기 관리해"
 }
 
 type durationParam struct {

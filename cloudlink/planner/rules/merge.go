@@ -92,6 +92,9 @@ func mergeNegation(items []item) []item {
 			continue
 		case negated && isPredicate(it):
 			it.negated, negated = true, false
+			if at == len(out) {
+				it.start = open.start // "안 좋은" is cited whole
+			}
 		}
 		out = append(out, it)
 	}

@@ -12,7 +12,7 @@ const (
 	story     = "content_session(kind=story)"
 	cleaned   = " anchor cleaning.completed"
 	rest      = "setMannerMode(on=true); setScreen(brightness=20) after nothing; rest_guidance() after 1+2"
-	company   = "rest_guidance(kind=choices); content_session()"
+	company   = "rest_guidance(kind=notice text=퀴즈를 내거나 이야기를 들려드릴 수 있어요. 다른 것이 좋으시면 말씀해 주세요.); content_session()"
 	umbrella  = wToday + " as weather; rest_guidance(kind=notice text=우산 챙기세요.) ?weather.rain eq true"
 	vitalHome = "setMoveTo(position=안방); startVitalSign(); returnToStation()"
 	two       = "setMoveTo(position=거실); startBasicAirClear(); content_session(kind=quiz) after 1"
@@ -71,6 +71,10 @@ var mission = []sentence{
 
 // paraphrases say the same as a sentence of the mission in other words. They were written down before the rules were made for them.
 var paraphrases = []sentence{
+	{"아이들 방 공기를 관리하면서 동화를 들려줘", `setMoveTo(position=아이 방); getAirQuality(); startBasicAirClear() ` + bad + "; " + story + " after 2"},
+	{"거실 공기 좀 관리해 줘", `setMoveTo(position=거실); getAirQuality(); startBasicAirClear() ` + bad},
+	{"공기 좀 챙겨 줘", `getAirQuality(); startBasicAirClear() ` + bad},
+
 	{"부엌에 좀 가 줄래?", "setMoveTo(position=주방)"},
 	{"주방까지 이동 부탁드려요", "setMoveTo(position=주방)"},
 	{"로봇아 주방으로 와", "setMoveTo(position=주방)"},

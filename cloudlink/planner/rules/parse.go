@@ -267,11 +267,27 @@ func (p *reader) takeIntent(out *parsed, g *grounding, st *state, n int) {
 	if in.room != "" {
 		st.at = in.room
 	}
+	if then := g.p.frames[in.frame.Acts[in.act].Then]; then != nil {
+		out.intents = append(out.intents, looked(in), mended(in, then))
+		return
+	}
 	if g.sameAgain(in) {
 		g.prev.link, g.prev.silent = in.link, in.silent && (g.prev.silent || g.prev.act == "state") // "비 온대? 확인하고" only looks
 		return
 	}
 	out.intents = append(out.intents, in)
+}
+
+// looked is the first half of "공기 관리해": what is it like?
+func looked(in intent) intent {
+	in.act, in.link = "query", "seq"
+	return in
+}
+
+// mended is the other half: where it is bad, something is done about it. There, not on another way.
+func mended(in intent, then *frame) intent {
+	when := wire.Condition{Ref: in.frame.Metric.OutputKey + "." + in.frame.Metric.Grade, Op: "in", Value: wire.Value{V: grades["bad"]}}
+	return intent{frame: then, act: "do", method: then.Method, params: wire.Object{}, link: in.link, clause: in.clause, span: in.span, when: &when, ifSaid: "필요하면", visible: in.frame.Metric.OutputKey}
 }
 
 // sameAgain says whether the clause asks once more for what was just looked at: "확인해서 알려줘".

@@ -96,7 +96,12 @@ func (g *grounding) noRoom(in *intent) *doubt {
 
 // lookThere: "아이 방 공기 확인하고 나쁘면 청정해" sends the robot there, as what hangs on it would be done there. A question never does.
 func (g *grounding) lookThere(wanted []item) bool {
-	return g.judged && g.clause.mood == moodRequest && len(wanted) == 1
+	return (g.judged || g.manages()) && g.clause.mood == moodRequest && len(wanted) == 1
+}
+
+// manages says whether the clause leaves to the robot what is to be done about what it measures.
+func (g *grounding) manages() bool {
+	return slices.ContainsFunc(g.clause.items, func(it item) bool { return (it.kind == kindVerb || it.kind == kindActNoun) && it.key == "manage" })
 }
 
 // nameOf is the name of the one room that a word means; empty: it is not one.

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"deviceagent/cloudlink/planner/turn"
 )
@@ -43,7 +44,11 @@ func (out *parsed) evidence() []turn.Evidence {
 		}
 		if in.when != nil && !conditions[in.ifSaid] {
 			conditions[in.ifSaid] = true
-			add(at, "condition", in.when.Ref+" "+in.when.Op, in.ifSaid)
+			span := in.ifSaid
+			if !strings.Contains(string(out.text.original), span) {
+				span = in.span // nobody said it: "공기 관리해" means it
+			}
+			add(at, "condition", in.when.Ref+" "+in.when.Op, span)
 		}
 	}
 	for _, c := range out.clauses {
