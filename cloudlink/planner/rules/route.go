@@ -94,6 +94,8 @@ var routes = []rule{
 func newEvidence(f *families, seen reading, out parsed, ours bool) *evidence {
 	e := &evidence{reading: seen, f: f, out: out, ours: ours}
 	weak := f.acts.WithRequest
+	e.hits = f.withoutEnded(seen)
+	note := e.makesNote()
 	e.uns, e.own = e.category("uns", weak), e.category("own", nil)
 	if e.own == climate && slices.ContainsFunc(e.hits, func(h hit) bool {
 		return h.topic == "own/"+climate && h.at > 0 && strings.HasSuffix(e.tokens[h.at-1].text, "는") && e.tokens[h.at-1].text == e.tokens[h.at-1].stems[0] && !e.has(topicIndoor)
@@ -102,6 +104,7 @@ func newEvidence(f *families, seen reading, out parsed, ours bool) *evidence {
 	}
 	recommended := slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicInfo && h.word == "추천" })
 	e.schedule = e.has(topicSchedule) || e.has(topicEvent) && e.uns == "" && !recommended
+	e.schedule = e.schedule || note
 	e.shows = e.give && !e.wh && !recommended && len(e.tokens) > 0 && startsWith(e.tokens[len(e.tokens)-1].text, f.acts.Shows)
 	e.weather = slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather && !slices.Contains(f.cues.WeatherShort, h.word) }) ||
 		e.asksAbout() && slices.ContainsFunc(e.hits, func(h hit) bool { return h.topic == topicWeather })
