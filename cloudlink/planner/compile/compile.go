@@ -91,7 +91,7 @@ type compiler struct {
 func (c *compiler) request(s *turn.Step, ids IDs) (wire.Request, error) {
 	r := wire.Request{ContractVersion: wire.Version, CloudWorkflowID: ids.WorkflowID, CloudStepID: s.ID, ExecutionTarget: s.ExecutionTarget,
 		TaskMethod: s.TaskMethod, Skill: s.Skill, ExecutionMode: "queued_wait", DependsOn: s.DependsOn, WaitPolicy: s.WaitPolicy, TemporalRelation: s.TemporalRelation,
-		TemporalAnchorID: s.TemporalAnchorID, DelayMS: s.DelayMS, InputFrom: s.InputFrom, OutputKey: s.OutputKey, When: s.When, TimeoutMS: s.TimeoutMS}
+		TemporalAnchorID: s.TemporalAnchorID, DelayMS: s.DelayMS, InputFrom: s.InputFrom, OutputKey: s.OutputKey, When: s.When, TimeoutMS: s.TimeoutMS, OnFailure: s.OnFailure}
 	if r.ExecutionTarget == "" {
 		r.ExecutionTarget = onDevice
 	}

@@ -220,7 +220,7 @@ func (p *Planner) Without(parts ...string) *Planner {
 	other := *p
 	other.without = slices.Clone(parts)
 	if other.lacks(Experience) {
-		other.Refinements = slices.DeleteFunc(slices.Clone(p.Refinements), func(r Refinement) bool { return r.Name == Experience })
+		other.Refinements = slices.DeleteFunc(slices.Clone(p.Refinements), func(r Refinement) bool { return r.Name == Experience || r.Name == RestConsent })
 	}
 	return &other
 }

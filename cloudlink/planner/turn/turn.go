@@ -75,6 +75,7 @@ type Step struct {
 	// AnchorEvent is what other work, that is under way, is waited for with (cleaning.completed); with TemporalRelation after_existing_event.
 	AnchorEvent string `json:"anchor_event,omitempty"`
 	TimeoutMS   int64  `json:"timeout_ms,omitempty"` // 0: the catalog's
+	OnFailure   string `json:"on_failure,omitempty"` // as in the plan; empty: the contract's default
 }
 
 // Decision is what the main planner says. Names follow docs/planner.md.
