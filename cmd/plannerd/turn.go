@@ -70,7 +70,7 @@ func (s *turnSettings) run(ctx context.Context, text string, stdout io.Writer) e
 	if err != nil {
 		return errors.Join(err, errUsage)
 	}
-	opt, err := parts(settings{catalog: s.catalog, homeTZ: s.homeTZ, model: s.model}, zerolog.Nop())
+	opt, err := parts(settings{catalog: s.catalog, homeTZ: s.homeTZ, model: s.model, experiences: true}, zerolog.Nop())
 	if err != nil {
 		return err
 	}

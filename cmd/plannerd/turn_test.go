@@ -32,6 +32,8 @@ func TestTurn(t *testing.T) {
 		{"without it", []string{"나한테 어울리는 말투 추천해줘", "--without", "second-pass"}, 0, []string{"belongs to     FRG"}},
 		{"a part is refused", []string{"청정 켜고 티비도 켜줘"}, 0, []string{"refuses        티비도 켜줘 (", "startBasicAirClear"}},
 		{"it asks back", []string{"베란다로 가"}, 0, []string{"asks for       position", "no steps"}},
+		{"a goal", []string{"잠깐 편하게 쉬게 도와줘"}, 0, []string{"goal           activated: effects_grounded", "setMannerMode on=true"}},
+		{"a goal that is left out", []string{"잠깐 편하게 쉬게 도와줘", "--without", "experience"}, 0, []string{"setMannerMode on=true"}},
 		{"all is stopped", []string{"다 그만"}, 0, []string{"control        cancel all"}},
 		{"what stands around", []string{"고마워", "--around", around}, 0, []string{"said to somebody else", "history   strong, 몇 시에 할까요?", "belongs to     STT_NULL"}},
 		{"around is no such thing", []string{"고마워", "--around", broken}, 2, []string{"unknown field"}},
@@ -51,6 +53,9 @@ func TestTurn(t *testing.T) {
 				if !strings.Contains(out.String()+log.String(), want) {
 					t.Errorf("%q is not said:\n%s%s", want, out.String(), log.String())
 				}
+			}
+			if strings.Contains(tc.name, "left out") && strings.Contains(out.String(), "goal ") {
+				t.Errorf("%s", out.String())
 			}
 			if code != tc.code {
 				t.Errorf("exit %d, want %d: %s", code, tc.code, log.String())

@@ -75,10 +75,22 @@ type entry struct {
 	fn   string
 }
 
-// lexicon finds the words that begin at a place of the text.
+// lexicon finds the words that begin at a place of the text. One that lies over another holds only the words that are not as they are
+// there: a second list of all verbs in all their forms would take as much memory again.
 type lexicon struct {
 	entries map[string][]entry
+	under   *lexicon // only read
 	longest int
+}
+
+// of are the meanings of a word.
+func (l *lexicon) of(text string) []entry {
+	for ; l != nil; l = l.under {
+		if list, ok := l.entries[text]; ok {
+			return list
+		}
+	}
+	return nil
 }
 
 func newLexicon() *lexicon { return &lexicon{entries: map[string][]entry{}} }
@@ -91,6 +103,11 @@ func (l *lexicon) add(text string, e entry) {
 }
 
 func (l *lexicon) addExact(text string, e entry) {
+	if _, own := l.entries[text]; !own {
+		if list := l.under.of(text); len(list) > 0 {
+			l.entries[text] = append([]entry(nil), list...)
+		}
+	}
 	for i, old := range l.entries[text] {
 		if old.kind == e.kind && old.key == e.key && old.fn == e.fn {
 			l.entries[text][i].keys = mergeKeys(old.keys, e.keys)
@@ -101,7 +118,7 @@ func (l *lexicon) addExact(text string, e entry) {
 	l.longest = max(l.longest, len([]rune(text)))
 }
 
-func (l *lexicon) has(text string) bool { return len(l.entries[text]) > 0 }
+func (l *lexicon) has(text string) bool { return len(l.of(text)) > 0 }
 
 func mergeKeys(a, b []string) []string {
 	out := append([]string(nil), a...)

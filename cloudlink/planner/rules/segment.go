@@ -145,7 +145,7 @@ func (p *reader) candidates(t text, start int, fresh bool) []item {
 	for end := min(len(t.runes), start+max(p.lex.longest, p.places.longest)); end > start; end-- {
 		word := string(t.runes[start:end])
 		for _, lex := range []*lexicon{p.places, p.lex} {
-			for _, e := range lex.entries[word] {
+			for _, e := range lex.of(word) {
 				out = append(out, item{kind: e.kind, key: e.key, keys: e.keys, fn: e.fn, start: start, end: end, text: word})
 			}
 		}
@@ -177,7 +177,7 @@ func (p *reader) unknowns(runes []rune, start int) []item {
 }
 
 func (p *reader) isSuffix(word string) bool {
-	for _, e := range p.lex.entries[word] {
+	for _, e := range p.lex.of(word) {
 		if e.kind == kindParticle || e.kind == kindVerb && e.key == "do" {
 			return true
 		}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"maps"
-	"slices"
 
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -47,7 +46,7 @@ func (p *reader) withSkills(s skillWords, frames map[string]*frame, places []str
 	other := *p
 	other.placeNames = places
 	other.skills = true
-	other.lex = p.lex.clone()
+	other.lex = p.lex.over()
 	other.frames = maps.Clone(p.frames)
 	for _, id := range sortedKeys(frames) {
 		other.frames[id] = frames[id]
@@ -130,18 +129,15 @@ func (p *reader) addSkillKorean(s skillWords) {
 	}
 }
 
-func (l *lexicon) clone() *lexicon {
-	out := &lexicon{entries: make(map[string][]entry, len(l.entries)), longest: l.longest}
-	for text, list := range l.entries {
-		out.entries[text] = slices.Clone(list)
-	}
-	return out
+// over gives a lexicon of the same words, to which others can be added.
+func (l *lexicon) over() *lexicon {
+	return &lexicon{entries: map[string][]entry{}, under: l, longest: l.longest}
 }
 
 // replace enters a word in place of all that it meant before.
 func (l *lexicon) replace(text string, e entry) {
 	for _, variant := range spacings(text) {
-		delete(l.entries, variant)
+		l.entries[variant] = []entry{} // whatever lies under it
 		l.addExact(variant, e)
 	}
 }

@@ -47,6 +47,20 @@ func BenchmarkThousandTurns(b *testing.B) {
 	runtime.KeepAlive(p)
 }
 
+// TestTheWordsFitIntoMemory: a second list of all verbs in all their forms was once made beside the first, and nobody saw it.
+func TestTheWordsFitIntoMemory(t *testing.T) {
+	cat, words, err := catalogfile.Load(defaults.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := heap()
+	p := pipeline.New(rules.New(cat, words), cat, words)
+	if used := heap() - before; used > 20_000_000 {
+		t.Errorf("the word lists take %d bytes, over 20 MB", used)
+	}
+	runtime.KeepAlive(p)
+}
+
 // heap is what is in use after everything that nobody needs has gone.
 func heap() int64 {
 	runtime.GC()

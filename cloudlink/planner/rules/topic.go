@@ -135,7 +135,7 @@ func newFamilies(c *cues, said catalogfile.Planner, frames map[string]*frame, ou
 	}
 	notOurs := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(w string) bool {
-			return slices.ContainsFunc(ours.entries[w], func(e entry) bool { return e.kind == kindThing })
+			return slices.ContainsFunc(ours.of(w), func(e entry) bool { return e.kind == kindThing })
 		})
 	}
 	for _, g := range c.Unsupported {
