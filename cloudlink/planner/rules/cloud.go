@@ -178,6 +178,9 @@ func (p *reader) isPlace(word string) bool { return slices.Contains(p.placeNames
 func (g *grounding) notice() (intent, bool) {
 	f := g.p.frames["notice"]
 	last := len(g.clause.items) - 1
+	if f != nil && g.ended && g.onlyTells() {
+		return g.noticeOf(f, endNotice), true
+	}
 	if f == nil || last < 1 || g.clause.mood != moodRequest || g.clause.negated {
 		return intent{}, false
 	}
@@ -206,14 +209,41 @@ func (g *grounding) notice() (intent, bool) {
 		first++
 	}
 	words := g.text.span(g.clause.items[first].start, g.clause.items[quoted].end)
-	in := intent{frame: f, act: "query", params: wire.Object{"text": {V: polite(words)}}, span: g.text.span(g.clause.start, g.clause.end)}
+	return g.noticeOf(f, polite(words)), true
+}
+
+// endNotice is said when the work has ended that somebody wants to be told the end of.
+const endNotice = "말씀하신 일이 끝났어요."
+
+func (g *grounding) noticeOf(f *frame, text string) intent {
+	in := intent{frame: f, act: "query", params: wire.Object{"text": {V: text}}, span: g.text.span(g.clause.start, g.clause.end)}
 	for _, name := range sortedKeys(f.Args) {
 		in.params[name] = wire.Value{V: f.Args[name]}
 	}
-	return in, true
+	return in
+}
+
+// onlyTells says whether the clause asks to be told, and not what: "청정 끝나면 알려 줘".
+func (g *grounding) onlyTells() bool {
+	told := false
+	for _, it := range g.clause.items {
+		switch {
+		case it.kind == kindVerb && it.key == "query" && g.tells():
+			told = true
+		case it.kind != kindFiller && it.kind != kindManner && it.kind != kindDelay:
+			return false
+		}
+	}
+	return told && g.clause.mood == moodRequest && !g.clause.negated
 }
 
 // polite says what somebody is to be told to do as a request to them: 챙기라고 → 챙기세요.
 func polite(quoted string) string {
+	head := strings.TrimSuffix(strings.TrimSuffix(quoted, "라고"), "이")
+	for _, final := range []string{"요", "다", "세요", "니다", "까", "네", "해", "어", "아", "안녕", "자"} {
+		if strings.HasSuffix(head, final) {
+			return head + "." // said as it was quoted
+		}
+	}
 	return strings.TrimSuffix(quoted, "라고") + "세요."
 }

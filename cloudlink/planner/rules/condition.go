@@ -36,6 +36,9 @@ func (g *grounding) readCondition(intents []intent) (conditional, *doubt) {
 		}
 		return end, nil
 	}
+	if cond, ok := g.otherwise(intents); ok {
+		return cond, nil
+	}
 	if f := g.p.frames["weather"]; f != nil && g.rains(intents) {
 		return g.weatherCondition(f)
 	}
@@ -193,8 +196,15 @@ func (g *grounding) conditionFrame(intents []intent) *frame {
 // onlyCondition says whether every word of the clause belongs to a condition.
 func (g *grounding) onlyCondition() bool {
 	for _, it := range g.clause.items {
+		if it.kind == kindState && it.key == "else" {
+			return false // "80 이상이 아니면"
+		}
 		switch it.kind {
 		case kindThing, kindState, kindStateNoun, kindMeasure, kindNumber, kindPercent, kindCopula, kindFiller, kindHome, kindHere, kindIf:
+		case kindWhen:
+			if it.key != "today" {
+				return false
+			}
 		case kindAsk:
 			if g.p.lang == korean {
 				return false // English "is" opens a question elsewhere

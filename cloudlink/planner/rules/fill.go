@@ -29,6 +29,9 @@ func (g *grounding) fill(f *frame, a action, act string) (intent, *doubt) {
 			return in, d
 		}
 	}
+	if act == "set" && f.Level == "" && len(in.params) == 0 {
+		return in, &doubt{reason: doubtAct, frame: f} // to what?
+	}
 	if _, faults := g.cat.Resolve(in.method, plain(in.params)); len(faults) > 0 && f.RoomParam == "" {
 		return in, &doubt{reason: doubtRange, frame: f, slot: faults[0].Path}
 	}

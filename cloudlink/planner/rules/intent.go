@@ -70,6 +70,8 @@ type grounding struct {
 	prev   *intent
 	at     string // where the robot will be by then, if the words say
 	judged bool   // the next clause is a condition
+	ended  bool   // the clause before said that work has ended
+	all    []intent
 	text   text
 }
 
@@ -173,12 +175,33 @@ func (g *grounding) implied(acts []string) []*frame {
 			}
 		}
 	}
+	if f := g.sameThing(acts); f != nil {
+		return []*frame{f}
+	}
 	for _, pair := range []struct {
 		ok    bool
 		frame string
 	}{{slices.Contains(acts, "purify"), "clean"}, {slices.Contains(acts, "mute") || slices.Contains(acts, "unmute"), "volume"}, {slices.Contains(acts, "hush"), "quiet"}, {stops, "halt"}, {slices.Contains(acts, "return"), "return"}, {slices.Contains(acts, "go") || slices.Contains(acts, "visit") && isLink(g.clause.link), "move"}} {
 		if f := g.p.frames[pair.frame]; pair.ok && f != nil {
 			return []*frame{f}
+		}
+	}
+	return nil
+}
+
+// sameThing is what an earlier clause was about, where this one names only another room or time for it: "옷방 청정하고 서재도 해 줘",
+// "10분 더 해 줘". A bare goal behind other work is gone to: "청정하고 안방으로".
+func (g *grounding) sameThing(acts []string) *frame {
+	rooms, spans := g.clause.find(kindRoom), len(g.clause.find(kindSpan))+len(g.clause.find(kindDuration))
+	if len(acts) == 0 && len(g.all) > 0 && len(rooms) == 1 && rooms[0].role == "to" {
+		return g.p.frames["move"]
+	}
+	if !slices.Equal(acts, []string{"do"}) {
+		return nil
+	}
+	for _, in := range slices.Backward(g.all) {
+		if f := in.frame; f.Skill == "" && (len(rooms) > 0 && f.Place && f.RoomParam == "" || len(rooms) == 0 && spans > 0 && f.Duration != nil) {
+			return f
 		}
 	}
 	return nil
@@ -209,6 +232,9 @@ func (g *grounding) choose(frames []*frame, acts []string, things []item) (inten
 		}
 	}
 	f := frames[0]
+	if _, goal := f.Acts["go"]; goal && len(acts) == 0 && (f.ID == "move" || len(things) == 1 && things[0].role == "to" && len(g.all) > 0) {
+		return g.fill(f, f.Acts["go"], "go")
+	}
 	if f.BecomesWithLevel != "" && g.hasLevel() {
 		f = g.p.frames[f.BecomesWithLevel]
 	}

@@ -143,6 +143,7 @@ type koreanWords struct {
 	NegAdverbs    []string            `json:"neg_adverbs"`
 	States        map[string][]string `json:"states"`
 	StateForms    map[string]string   `json:"state_forms"`
+	Otherwise     []string            `json:"otherwise"`
 	Measures      map[string]string   `json:"measures"`
 	StateNouns    []string            `json:"state_nouns"`
 	QuestionWords []string            `json:"question_words"`

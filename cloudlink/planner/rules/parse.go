@@ -34,7 +34,7 @@ func (p *reader) parseText(t text) parsed {
 	if p.lang == english {
 		raw = p.mergeEnglish(raw)
 	} else {
-		raw = merge(raw)
+		raw = corrected(merge(raw), p.skills)
 	}
 	out.items = raw
 	for _, it := range raw {
@@ -61,7 +61,9 @@ func (p *reader) clausesOf(items []item, t text) []clause {
 	for i := 0; i < len(all); i++ {
 		parts := spread(all[i])
 		if len(parts) < 2 || all[i].link != "chain" {
-			out = append(out, parts...)
+			for _, part := range parts {
+				out = append(out, spreadThings(part)...)
+			}
 			continue
 		}
 		last := chained(all, i)
@@ -92,6 +94,7 @@ type state struct {
 	when    *conditional
 	opens   bool // the condition began the sentence
 	taken   bool // an intent hangs on it
+	ended   bool // the clause before said that work has ended
 	anchor  string
 	waits   string // the words of the anchor
 	after   int
@@ -104,6 +107,7 @@ func (p *reader) readClauses(out *parsed) {
 	for n, c := range out.clauses {
 		g := &grounding{p: p, clause: c, cat: p.cat, text: out.text, at: st.at}
 		g.judged = n+1 < len(out.clauses) && out.clauses[n+1].link == "cond"
+		g.all, g.ended = out.intents, st.anchor != "" || st.ended
 		if len(out.intents) > 0 {
 			g.prev = &out.intents[len(out.intents)-1]
 		}
@@ -119,6 +123,8 @@ func (p *reader) readClauses(out *parsed) {
 			out.doubts = append(out.doubts, doubt{reason: doubtCondition}) // "공기 나쁘고 배터리 50 넘으면": half of a condition
 		case c.mood == moodDeclare && g.known() && !g.namesAct() && len(out.clauses) > 1:
 			continue // "공기가 안 좋네" only says why
+		case g.leaves() && (len(out.clauses) > 1):
+			out.negated = append(out.negated, c)
 		case c.negated:
 			out.negated = append(out.negated, c)
 			if !g.known() || !c.forbids() && p.lang == korean {
@@ -190,7 +196,7 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 		return
 	case cond.then:
 		last := &out.intents[len(out.intents)-1]
-		last.link, last.act = "seq", endAct(last)
+		last.link, last.act, st.ended = "seq", endAct(last), true
 		return
 	case cond.after > 0:
 		out.intents[cond.after-1].act = endAct(&out.intents[cond.after-1])
@@ -214,7 +220,7 @@ func (in *intent) reads() bool { return in.frame.Skill == "" || in.silent }
 // hand gives an intent what the sentence has said before it: a delay, the end that it waits for.
 func (st *state) hand(in intent) intent {
 	in.delayMS, in.anchor, in.anchorSaid, in.after = st.delayMS, st.anchor, st.waits, st.after
-	st.delayMS, st.anchor, st.after = 0, "", 0
+	st.delayMS, st.anchor, st.after, st.ended = 0, "", 0, false
 	return in
 }
 

@@ -164,6 +164,9 @@ func (p *reader) addKorean() {
 			p.lex.add(word, entry{kind: list.kind})
 		}
 	}
+	for _, word := range ko.Otherwise {
+		p.lex.add(word, entry{kind: kindState, key: "else", fn: "cond"})
+	}
 	for _, word := range ko.Others {
 		p.lex.add(word, entry{kind: kindUnknown, key: "other"})
 	}

@@ -43,11 +43,25 @@ func (p *Planner) together(h *Heard) (turn.Decision, bool) {
 	if out.accounted() && worthAPlan(out) || out.clear() && !out.cloudy() {
 		return p.act(lang, out), true
 	}
+	if d, ok := p.askSlot(lang, out); ok {
+		return d, true
+	}
 	rest, refused, ok := r.partly(out)
 	if ok && rest.accounted() && rest.cloudy() {
 		return p.actPartly(lang, rest, refused), true
 	}
 	return turn.Decision{}, false
+}
+
+// askSlot asks for the one thing that is missing where all else of a mixed sentence is understood: "볼륨을 줄이고 동화 들려줘".
+func (p *Planner) askSlot(lang language, out parsed) (turn.Decision, bool) {
+	if len(out.doubts) != 1 || out.doubts[0].slot == "" || !out.cloudy() || out.control != nil {
+		return turn.Decision{}, false
+	}
+	d := owned(turn.ODL)
+	d.TurnMode = "singleton"
+	p.ask(lang, parsed{doubts: out.doubts}, &d)
+	return d, true
 }
 
 // names says whether the words name anything that the cloud does: only then it is worth reading them again.
@@ -67,7 +81,7 @@ func (s skillWords) triggers(lang language, frames map[string]*frame) []string {
 	} else {
 		out = append(out, s.Jam...)
 		out = append(out, s.Rain.Stems...)
-		out = append(out, "비", "오늘")
+		out = append(out, "비", "오늘", "라고", "알려", "말해", "불러")
 	}
 	for i, w := range out {
 		out[i] = strings.ReplaceAll(w, " ", "")
