@@ -178,7 +178,10 @@ func (s *Server) outcomeOf(ctx context.Context, row store.CloudStep) (agents.Out
 		return agents.Outcome{}, fmt.Errorf("cannot read inputs of step %s: %w", row.StepID, err)
 	}
 	err := s.opt.Store.View(ctx, func(tx *store.Tx) (err error) {
-		t.Memory, err = memoryOf(tx, row.DeviceID)
+		if t.Memory, err = memoryOf(tx, row.DeviceID); err != nil {
+			return err
+		}
+		t.Likes, err = likesOf(tx, row.DeviceID)
 		return err
 	})
 	if err != nil {
@@ -198,6 +201,17 @@ func memoryOf(tx *store.Tx, device string) (m agents.Memory, err error) {
 		return m, fmt.Errorf("cannot read agent memory of device %s: %w", device, err)
 	}
 	return m, nil
+}
+
+// likesOf are the preferences that people of a home have agreed to have kept, the latest first.
+func likesOf(tx *store.Tx, device string) (out []string, err error) {
+	memos, err := memosOf(tx, device)
+	for _, m := range memos {
+		if m.Kind == turn.MemoPreference {
+			out = append([]string{m.Text}, out...)
+		}
+	}
+	return out, err
 }
 
 func (s *Server) remember(tx *store.Tx, device string, m agents.Memory) error {
@@ -226,12 +240,14 @@ func (s *Server) finishStep(tx *store.Tx, row store.CloudStep, out agents.Outcom
 	if row.SessionID == "" {
 		return s.answerStep(tx, row, out.Reason, out.Output)
 	}
-	talk := agents.Talk{Kind: "told", Reason: out.Reason, Ended: true}
+	talk := agents.Talk{Kind: agents.KindTold, Reason: out.Reason, Ended: true}
 	if out.Talk != nil {
 		talk = *out.Talk
 	}
-	if err := s.remember(tx, row.DeviceID, out.Memory); err != nil {
-		return err
+	if out.Memory != nil {
+		if err := s.remember(tx, row.DeviceID, *out.Memory); err != nil {
+			return err
+		}
 	}
 	looked := out.RetrievedAt
 	if out.Reason != "" {

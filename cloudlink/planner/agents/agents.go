@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -37,6 +38,7 @@ type Task struct {
 	Now    time.Time      // in the zone of the home
 	Tells  bool           // it is told on the robot; else only its output is wanted
 	Memory Memory         // of the device
+	Likes  []string       // what people of the home said that they like, in their words
 }
 
 func (t Task) text(name string) string {
@@ -52,7 +54,7 @@ type Outcome struct {
 	RetrievedAt time.Time      // when it was looked up; zero: nothing was
 	Reason      string         // not empty: it could not be done
 	Talk        *Talk          // a session that goes on; nil: Words are all of it
-	Memory      Memory         // of the device from now on
+	Memory      *Memory        // of the device from now on; nil: as it was
 }
 
 // Words are one thing that a session says.
@@ -92,9 +94,6 @@ func (a *Agents) Do(ctx context.Context, t Task) Outcome {
 	default:
 		out.Words = []Words{{Text: out.Text, Act: "done", Last: true}}
 	}
-	if out.Memory.empty() {
-		out.Memory = t.Memory
-	}
 	return out
 }
 
@@ -103,11 +102,39 @@ func (a *Agents) do(ctx context.Context, t Task) Outcome {
 	case SkillBrief:
 		return a.brief(ctx, t)
 	case SkillContent:
-		return a.content.begin(t)
+		return a.tell(ctx, t)
 	case SkillRest:
 		return a.rest(t)
 	}
 	return Outcome{Reason: ReasonSkill}
+}
+
+// tell opens a content session: of the kind that is named, or was chosen a moment ago, or that the words are about, else a story.
+func (a *Agents) tell(ctx context.Context, t Task) Outcome {
+	kind := t.text("kind")
+	chosen, memory := t.Memory.takeChoice(t.Now)
+	t.Memory = memory
+	if kind == "" {
+		kind = cmp.Or(chosen, KindOf(t.text("title")+" "+t.text("query")+" "+t.text("purpose")), kindStory)
+	}
+	var out Outcome
+	switch kind {
+	case kindQuiz:
+		out = a.content.beginQuiz(t)
+	case kindStory:
+		out = a.content.beginStory(t)
+	case kindReminder:
+		out = beginReminder(t)
+	case kindNews:
+		t.Inputs = map[string]any{"topic": kindNews}
+		out = a.news(ctx, t)
+	default:
+		out = Outcome{Reason: ReasonSkill, Text: say(t.Locale, "no_content")}
+	}
+	if out.Memory == nil {
+		out.Memory = &memory
+	}
+	return out
 }
 
 // brief tells what is outside and changes.
@@ -134,6 +161,8 @@ func (a *Agents) rest(t Task) Outcome {
 			return Outcome{Text: text, Output: map[string]any{"text": text}}
 		}
 		return Outcome{Reason: ReasonNotFound, Text: say(t.Locale, "compose_nothing")}
+	case kindChoices:
+		return beginChoices(t)
 	case "product_answer":
 		return a.library.answer(t.text("query"), t.Locale)
 	case "compose":

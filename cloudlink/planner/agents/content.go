@@ -60,25 +60,8 @@ func ownContent() *content {
 const (
 	kindQuiz  = "quiz"
 	kindStory = "story"
-	kindTold  = "told"
+	kindNews  = "news"
 )
-
-// begin opens a session. A step that names no kind is about what its words say, else a story.
-func (c *content) begin(t Task) Outcome {
-	kind := t.text("kind")
-	if kind == "" {
-		kind = KindOf(t.text("title") + " " + t.text("query") + " " + t.text("purpose"))
-	}
-	switch kind {
-	case kindQuiz:
-		return c.beginQuiz(t)
-	case kindStory, "":
-		return c.beginStory(t)
-	case kindReminder:
-		return beginReminder(t)
-	}
-	return Outcome{Reason: ReasonSkill, Text: say(t.Locale, "no_content")}
-}
 
 // goOn says what comes next in a session that is open.
 func (c *content) goOn(t Talk, m Memory, ev Event) ([]Words, Talk, Memory) {
@@ -186,8 +169,12 @@ func (c *content) choose(t Task) (story, bool) {
 	return oldest, known
 }
 
-// Prefetch is a story in parts, to be kept by a device for times without a link: the one that is named, else the next one for this device.
+// Prefetch is a story in parts, to be kept by a device for times without a link: the one that is named, else the next one. Nil where the
+// task tells something else.
 func (a *Agents) Prefetch(t Task) (parts []wire.Part) {
+	if kind := t.text("kind"); kind != kindStory && kind != "" {
+		return nil
+	}
 	s, _ := a.content.choose(t)
 	tale := s.in(t.Locale)
 	for i, text := range append([]string{say(t.Locale, "story_intro", "title", tale.Title)}, tale.Parts...) {

@@ -73,7 +73,7 @@ func begin(t *testing.T, inputs map[string]any, m Memory) *session {
 	if out.Reason != "" || out.Talk == nil {
 		t.Fatalf("no session: %+v", out)
 	}
-	s := &session{t: t, a: a, talk: *out.Talk, memory: out.Memory}
+	s := &session{t: t, a: a, talk: *out.Talk, memory: *out.Memory}
 	s.take(out.Words)
 	return s
 }
@@ -279,6 +279,9 @@ func TestAllStoriesWereTold(t *testing.T) {
 
 func TestPrefetch(t *testing.T) {
 	parts := build(t, Sources{}).Prefetch(Task{Locale: "ko-KR", Inputs: map[string]any{"title": "달팽이"}})
+	if more := build(t, Sources{}).Prefetch(Task{Locale: "ko-KR", Inputs: map[string]any{"kind": "quiz"}}); more != nil {
+		t.Errorf("a quiz cannot be kept in parts: %+v", more)
+	}
 	if len(parts) != 7 || parts[0].Position != 1 || parts[6].Position != 7 || parts[0].Part != "slow-snail" {
 		t.Errorf("%+v", parts)
 	}

@@ -9,10 +9,9 @@ type Memory struct {
 	Asked   []string       `json:"asked,omitempty"`   // quizzes that were asked lately
 	Places  map[string]int `json:"places,omitempty"`  // of a story: parts that were heard; only of one that was begun and not ended
 	Told    []string       `json:"told,omitempty"`    // stories that were told to their end, the latest last
-}
-
-func (m Memory) empty() bool {
-	return m.Level == 0 && len(m.Answers)+len(m.Asked)+len(m.Places)+len(m.Told) == 0
+	// Chosen is the kind of content that somebody has chosen and that was not begun yet.
+	Chosen   string `json:"chosen,omitempty"`
+	ChosenMS int64  `json:"chosen_ms,omitempty"`
 }
 
 // Bounds of what is remembered.

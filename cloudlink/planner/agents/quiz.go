@@ -27,7 +27,7 @@ func (c *content) beginQuiz(t Task) Outcome {
 	talk := Talk{Kind: kindQuiz, Locale: t.Locale, Level: level}
 	ask, talk, memory := c.askNext(talk, t.Memory)
 	text := say(t.Locale, "quiz_intro") + " " + ask
-	return Outcome{Text: text, Words: []Words{{Text: text, Act: "question"}}, Talk: &talk, Memory: memory}
+	return Outcome{Text: text, Words: []Words{{Text: text, Act: "question"}}, Talk: &talk, Memory: &memory}
 }
 
 // askNext takes the first quiz of the level that was not asked lately; where the level has none left, of the nearest level.
@@ -171,6 +171,9 @@ func among(kind, said string) bool {
 // Hears says whether what was said in a turn is for a quiz that waits for an answer: the answer itself, or what is said to a quiz; and what
 // is nothing else, for then it was meant as one. Where the words order or stop something, they are no answer.
 func (a *Agents) Hears(t Talk, said string, d turn.Decision) bool {
+	if t.Kind == kindChoices && !t.Ended && d.Control == nil && d.Schedule == nil && d.Revises == nil {
+		return chooses(said, d)
+	}
 	open, asked := a.content.quiz(t.Asked)
 	if t.Kind != kindQuiz || !asked || t.Ended || len(d.Steps) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil {
 		return false

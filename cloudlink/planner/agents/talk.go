@@ -4,7 +4,7 @@ import "time"
 
 // Talk is a session that goes on: all that has to be known to say the next words. It is kept as JSON beside its step.
 type Talk struct {
-	Kind       string   `json:"kind"`             // quiz, story, reminder, told
+	Kind       string   `json:"kind"`             // quiz, story, reminder, choices, told
 	Locale     string   `json:"locale"`           // of the turn that opened it
 	Reason     string   `json:"reason,omitempty"` // of told: the step is to end by it when the words were heard
 	Title      string   `json:"title,omitempty"`  // of a story: its id
@@ -16,8 +16,12 @@ type Talk struct {
 	Right      int      `json:"right,omitempty"`
 	Unanswered int      `json:"unanswered,omitempty"` // in a row
 	Ended      bool     `json:"ended,omitempty"`      // the last words were given
+	Offered    []string `json:"offered,omitempty"`    // of choices: the kinds that were named
 	Wait       int64    `json:"wait_ms,omitempty"`    // after that long without a word of the user it goes on by itself; 0: it waits for nothing
 }
+
+// KindTold is the kind of a session whose words were all given at once.
+const KindTold = "told"
 
 // Event is what happened to a session, in the words of up/content; waited: nobody has said anything for Talk.Wait.
 type Event struct {
@@ -38,6 +42,10 @@ func (a *Agents) Next(t Talk, m Memory, now time.Time, ev Event) (words []Words,
 	case "user_response", Waited, "silent":
 		if t.Ended {
 			return nil, t, m, false
+		}
+		if t.Kind == kindChoices {
+			words, next, memory = nextChoices(t, m, now, ev)
+			return words, next, memory, false
 		}
 		words, next, memory = a.content.goOn(t, m, ev)
 		return words, next, memory, false

@@ -12,7 +12,7 @@ const (
 	story     = "content_session(kind=story)"
 	cleaned   = " anchor cleaning.completed"
 	rest      = "setMannerMode(on=true); setScreen(brightness=20) after nothing; rest_guidance() after 1+2"
-	company   = "rest_guidance(kind=notice text=퀴즈를 내거나 이야기를 들려드릴 수 있어요. 다른 것이 좋으시면 말씀해 주세요.); content_session()"
+	company   = "rest_guidance(kind=choices); content_session()"
 	umbrella  = wToday + " as weather; rest_guidance(kind=notice text=우산 챙기세요.) ?weather.rain eq true"
 	vitalHome = "setMoveTo(position=안방); startVitalSign(); returnToStation()"
 	two       = "setMoveTo(position=거실); startBasicAirClear(); content_session(kind=quiz) after 1"
