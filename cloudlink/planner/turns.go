@@ -275,7 +275,8 @@ func (s *Server) answerHere(ctx context.Context, in turn.Input, a *turnAnswer) {
 // needsDevice says whether a step cannot be carried out in the answer to a turn: it moves or reads the robot, waits for a time or for other
 // work, or tells something that goes on when the turn is over.
 func needsDevice(st turn.Step) bool {
-	resting := st.Skill == agents.SkillRest && st.Params["kind"].V == nil
+	kind := st.Params["kind"].V
+	resting := st.Skill == agents.SkillRest && (kind == nil || kind == "choices")
 	return st.ExecutionTarget != "cloud" || st.Skill == agents.SkillContent || resting || st.TemporalRelation != "" || st.DelayMS != 0
 }
 
