@@ -40,10 +40,10 @@ quick: ## tests without -race, for the time between two edits
 	go test ./...
 
 .PHONY: scenarios
-scenarios: build ## the acceptance set, in virtual time; S01 S02 S04 S18 S27 S35 also with the robot on a real dbus-daemon, and with one of another maker
+scenarios: build ## the acceptance set, in virtual time; S01 S02 S04 S18 S27 S31 S35 also with the robot on a real dbus-daemon, and with one of another maker
 	bin/testbed run testbed/scenarios
 	@for way in dbus vendor; do echo "over $$way:"; \
-	  bin/testbed run testbed/scenarios --over $$way --only 'S01*,S02*,S04*,S18*,S27*,S35*' || exit; \
+	  bin/testbed run testbed/scenarios --over $$way --only 'S01*,S02*,S04*,S18*,S27*,S31*,S35*' || exit; \
 	  bin/testbed run testbed/scenarios/bus --over $$way || exit; done
 
 .PHONY: docs-test

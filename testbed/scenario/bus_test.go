@@ -9,7 +9,7 @@ import (
 )
 
 // overTheBus are the scenarios that are played on a real bus too, each with all its variants. Source: docs/scenarios.md, over a bus.
-var overTheBus = []string{"S01", "S02", "S04", "S18", "S27", "S35"}
+var overTheBus = []string{"S01", "S02", "S04", "S18", "S27", "S31", "S35"}
 
 // chosen loads the files of the families.
 func chosen(t *testing.T, way scenario.Way, families []string) (out []*scenario.Scenario) {

@@ -169,6 +169,11 @@ func (r *Runner) revision(in turn.Input, w turn.Workflow, e *edit, fits bool, sa
 	plan.Workflow.Origin = &wire.Origin{TurnID: in.TurnID, Utterance: in.Text, Locale: in.Locale}
 	d := decided(in, "revise", said, "ack")
 	d.Steps = r.stepsOf(in, plan)
+	for i := range d.Steps { // each step cites the words that asked for it
+		if d.Steps[i].Span = in.Text; slices.ContainsFunc(w.Plan.Requests, func(q wire.Request) bool { return q.CloudStepID == d.Steps[i].ID }) {
+			d.Steps[i].Span = w.Utterance
+		}
+	}
 	d.TurnMode = turn.Mode(d.Steps)
 	d.Revises = &turn.Revises{WorkflowID: w.WorkflowID, PlanID: w.PlanID, Revision: plan.Workflow.Revision, CancelSteps: plan.Workflow.CancelSteps,
 		How: SmallestChange, Plan: plan}

@@ -117,6 +117,11 @@ func sound(t *testing.T, r *rig, before wire.Plan, d turn.Decision) {
 	if fault := Fault(d); fault != "" {
 		t.Error(fault)
 	}
+	for _, s := range d.Steps { // F13: nothing is planned that no words ask for
+		if s.Span == "" {
+			t.Errorf("step %s cites no words", s.ID)
+		}
+	}
 	if len(d.Steps) != len(next.Requests) || d.TurnMode != turn.Mode(d.Steps) {
 		t.Errorf("%d steps are shown as %s", len(d.Steps), d.TurnMode)
 	}
