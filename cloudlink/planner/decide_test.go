@@ -129,12 +129,6 @@ func TestThePlannerReplansByItself(t *testing.T) {
 	want(t, shown, "action", "replan_cloud")
 	want(t, shown, "how", "smallest_change, rest")
 	want(t, r.workflow(id), "revision", 1)
-	old := d.ask(id, "step_1", "path_blocked", "replan_cloud", "cancel")
-	old.Escalation.PlanRevision = 0 // asked before the revision came
-	d.say(old)
-	if b := d.next(wire.TypeDecision).Decision; b.Action != "cancel" || b.Plan != nil {
-		t.Errorf("a question about an old revision is answered %+v", b)
-	}
 	spent := d.ask(id, "step_3", "path_blocked", "retry_local", "cancel")
 	spent.Escalation.PlanRevision = 1
 	d.say(spent)
@@ -145,4 +139,23 @@ func TestThePlannerReplansByItself(t *testing.T) {
 	d.next(wire.TypeMonitor)
 	want(t, a, "tts_response", "거실로 이동은 하지 못했어요.")
 	want(t, a, "decision.speech_act", "failed")
+}
+
+// TestCaseF12_NoReplanOfAPlanThatHasBeenChanged: the question was asked before the revision came, and is about a plan that is no more.
+func TestCaseF12_NoReplanOfAPlanThatHasBeenChanged(t *testing.T) {
+	_, d, id := shipped(t)
+	d.says("안방 말고 주방으로 가", id, "running", "pending", "pending")
+	d.say(d.ack(d.next(wire.TypePlan), ""))
+	old := d.ask(id, "step_1", "path_blocked", "replan_cloud", "cancel")
+	old.Escalation.PlanRevision = 0
+	d.say(old)
+	if b := d.next(wire.TypeDecision).Decision; b.Action != "cancel" || b.Plan != nil {
+		t.Errorf("a question about an old revision is answered %+v", b)
+	}
+	now := d.ask(id, "step_1", "path_blocked", "replan_cloud", "cancel")
+	now.Escalation.PlanRevision = 1
+	d.say(now)
+	if b := d.next(wire.TypeDecision).Decision; b.Action != "replan_cloud" || b.Plan.Workflow.Revision != 2 || b.Plan.Requests[0].CloudStepID != "step_3_r1" {
+		t.Errorf("answered %+v", b)
+	}
 }

@@ -41,6 +41,7 @@ func TestTheSmallestChangeIsTriedFirst(t *testing.T) {
 		{"it goes home", "거실로 가서 공기 상태 확인하고 충전대로 복귀해", "step_1", "step_timeout", "replan_cloud smallest_change, rest: step_3 returnToStation | stops step_2 step_1"},
 		{"the second way", "거실로 가서 청정하고 안방 갔다가 복귀해", "step_3", "path_blocked", "replan_cloud smallest_change, rest: step_1 setMoveTo 거실; step_2 startBasicAirClear after step_1; step_4 returnToStation after step_2 | stops step_3"},
 		{"nothing else", "거실로 가서 청정해", "step_1", "path_blocked", ""},
+		{"what is left is done", "화면 켜고 거실로 가서 청정해", "step_2", "path_blocked", ""},
 		{"what follows hangs on it", "거실로 가서 공기 상태 확인하고 필요하면 청정해줘", "step_1", "path_blocked", ""},
 		{"not the way has failed", s02, "step_2", "step_timeout", ""},
 		{"not the place is the reason", s02, "step_1", "executor_busy", ""},
