@@ -28,6 +28,7 @@ const (
 	slotStart    = "start_time"
 	slotEnd      = "end_time"
 	slotTarget   = "target"
+	slotConfirm  = "confirm"
 )
 
 // The ways in which a turn comes to schedules, as its evidence names them.
@@ -67,6 +68,8 @@ func (b *Book) ofSpoken(in turn.Input, s *said) (turn.Decision, bool) {
 		return cancelled(in, s, targets, byFocus), true
 	case s.op == opChange && !s.noun && !s.question && s.when.anything() && len(targets) == 1 && b.about(in, s).empty():
 		return b.changed(in, s, targets, s.when, byFocus), true
+	case s.movesTo() && !s.question && len(targets) == 1 && len(s.found) > 0 && strings.Trim(strings.ReplaceAll(s.bare(), "아니", ""), " ") == "": // "아니 7시로"
+		return b.changed(in, s, targets, s.when, byFocus), true
 	}
 	return turn.Decision{}, false
 }
@@ -100,6 +103,9 @@ func (b *Book) fill(in turn.Input, s *said, open *turn.Slots) (turn.Decision, bo
 		return b.fillTarget(in, s, open)
 	}
 	next := *open
+	if slices.Contains(open.Missing, slotConfirm) && !s.when.anything() {
+		return b.complete(in, s, next, s.when, byFragment), slices.Contains(s.words().Yes, s.text)
+	}
 	bare := s.bare()
 	w := s.when
 	if part, ok := s.words().Parts[partWord(bare)]; ok { // "오후요"
@@ -170,7 +176,7 @@ func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
 		return d
 	}
 	timed := d.OwnerSelection == turn.ODL && d.AskFollowUp && d.AmbiguityReason == "time_of_day_not_supported"
-	told := (d.OwnerSelection == turn.FRG || d.OwnerSelection == turn.STM) && !d.AskFollowUp && !in.Now.IsZero()
+	told := slices.Contains([]turn.Family{turn.FRG, turn.STM, turn.DEF}, d.OwnerSelection) && !d.AskFollowUp && !in.Now.IsZero()
 	if d.OwnerSelection != turn.SCH && !timed && !told || d.OwnerSelection == turn.SCH && len(d.Steps) > 0 {
 		return keepOpen(in, d)
 	}
@@ -191,6 +197,12 @@ func (b *Book) Refine(in turn.Input, d turn.Decision) turn.Decision {
 			return keepOpen(in, d) // it cannot be kept: what was decided stands
 		}
 		d.Steps = nil
+		if d.OwnerSelection == turn.DEF { // "5시에 복귀해": an order of the robot, which its time has kept from being heard as one
+			if own.Schedule == nil || b.cat.Operations[catalog.Method(own.Schedule.Function)].Method == "" {
+				return keepOpen(in, d)
+			}
+			return own
+		}
 		return merged(d, own)
 	}
 	by := byWords
@@ -335,6 +347,8 @@ func (b *Book) complete(in turn.Input, s *said, slots turn.Slots, now when, by s
 		return d
 	case now.period:
 		return ask(slotStart, "period")
+	case now.twice:
+		return ask(slotStart, "one_by_one")
 	case settled.start == unsaid && settled.end != unsaid:
 		return ask(slotStart, "end_only")
 	case settled.start == unsaid && !settled.anything():
@@ -351,7 +365,18 @@ func (b *Book) complete(in turn.Input, s *said, slots turn.Slots, now when, by s
 		}
 		return ask(slotStart, "half", h, h)
 	}
+	if first, ok := Next(settled.wire(in.Now), in.Now); ok && settled.from > first.Format(time.DateOnly) && !slices.Contains(open(in), slotConfirm) {
+		return ask(slotConfirm, "from_now", begins(settled.wire(in.Now), in.Now, s.english))
+	}
 	return b.created(in, s, d, t, settled)
+}
+
+// open are the slots that the turn before left open.
+func open(in turn.Input) []string {
+	if in.Around.Slots == nil {
+		return nil
+	}
+	return in.Around.Slots.Missing
 }
 
 // created is the schedule as a wish, with the steps that are done then.
@@ -372,6 +397,8 @@ func (w when) wire(now time.Time) wire.Schedule {
 	s := wire.Schedule{Days: sortedDays(w.days), At: clockText(w.start), EndAt: clockText(w.end), TZ: now.Location().String()}
 	if len(w.days) == 0 {
 		s.Days, s.On = nil, w.on
+	} else if w.until != "" {
+		s.Until = &w.until
 	}
 	return s
 }
@@ -410,12 +437,14 @@ func (b *Book) listed(in turn.Input, s *said, by string) turn.Decision {
 
 // toChange tells the schedule that is meant from the time that it is moved to: "6시 예약을 7시로", "청정 예약을 내일 8시로".
 func (b *Book) toChange(in turn.Input, s *said, by string) turn.Decision {
-	to := func(tail string) bool { return tail == "로" || tail == "으로" || tail == "to" }
 	last := -1
 	for i, o := range s.found {
-		if to(o.Tail) {
+		if isGoal(o) {
 			last = i
 		}
+	}
+	if n := len(s.found) - 1; last < 0 && n >= 0 && has(string(s.runes[:s.found[0].Start]), s.words().Nouns) {
+		last = n // "예약을 주말에만 하도록 바꿔 줘"
 	}
 	first := last
 	for first > 0 && !has(string(s.runes[s.found[first-1].End:s.found[first].Start]), s.words().Nouns) && s.found[first-1].Tail != "를" && s.found[first-1].Tail != "을" {
@@ -427,8 +456,26 @@ func (b *Book) toChange(in turn.Input, s *said, by string) turn.Decision {
 	}
 	ids, all := b.meant(in, s, whenOf(from, s.runes))
 	slots := &turn.Slots{Operation: opChange, TurnID: in.TurnID, AskedAtMS: in.Now.UnixMilli()}
-	whenOf(next, s.runes).into(slots)
+	to := whenOf(next, s.runes)
+	if shift := s.shift(); shift != 0 && !to.anything() {
+		slots.Shift = shift
+	}
+	to.into(slots)
 	return b.settleTargets(in, s, slots, ids, all, by)
+}
+
+// shift is by how many minutes something is put off or brought forward: "30분 미뤄 줘", "한 시간 당겨 줘"; 0: it is not.
+func (s *said) shift() int {
+	later, sooner := has(s.text, []string{"미뤄", "미루", "늦춰", "늦추"}), has(s.text, []string{"당겨", "당기"})
+	if s.english || later == sooner {
+		return 0
+	}
+	for _, f := range timeko.Find(s.text, time.Time{}) {
+		if minutes := int(f.Number) / 60; f.Kind == timeko.Duration && minutes > 0 && minutes < minutesOfADay {
+			return map[bool]int{true: minutes, false: -minutes}[later]
+		}
+	}
+	return 0
 }
 
 // settleTargets goes on with the one schedule that fits, asks which of several, and says so if there is none.
@@ -456,6 +503,10 @@ func (b *Book) settleTargets(in turn.Input, s *said, slots *turn.Slots, ids []st
 		d.TurnMode, d.AskFollowUp, d.MissingSlots, d.Slots = "multi_turn", true, next.Missing, &next
 		d.AmbiguityReason, d.TTSResponse = "schedule_ambiguous", say(s.english, "which", strings.Join(names, ", "))
 		return d
+	case slots.Operation == opChange && slots.Shift != 0:
+		k, _ := keptOf(in, ids[0])
+		to := when{start: (minutesIn(k.Schedule.At) + slots.Shift + minutesOfADay) % minutesOfADay, end: unsaid}
+		return b.changed(in, s, ids, to, by)
 	case slots.Operation == opChange:
 		return b.changed(in, s, ids, of(slots), by)
 	}

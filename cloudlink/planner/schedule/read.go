@@ -28,6 +28,7 @@ type said struct {
 	rest     string // without what says when
 	noun     bool   // a word for what is kept for set times is there
 	question bool
+	lasts    int // minutes that it is to last, where only that was said of its end
 	op       string
 }
 
@@ -59,7 +60,11 @@ func read(in turn.Input) *said {
 	}
 	s.runes = []rune(s.text)
 	s.found = append(s.found, timers(s)...)
+	s.lasting()
 	s.when = whenOf(s.found, s.runes)
+	if s.lasts > 0 {
+		s.when.lasts = s.lasts
+	}
 	s.rest = s.without()
 	w := s.words()
 	s.noun = has(s.text, w.Nouns) || s.english && strings.Contains(s.text, "remind")
@@ -79,6 +84,31 @@ func timers(s *said) (out []timeko.Occasion) {
 		}
 	}
 	return nil
+}
+
+// lasting reads how long something goes on from its time: "6시부터 한 시간 동안".
+func (s *said) lasting() {
+	for i := range s.found {
+		o := &s.found[i]
+		if o.Kind != timeko.AtClock || o.Tail != "부터" || o.Till.Said {
+			continue
+		}
+		for _, f := range timeko.Find(s.text, time.Time{}) {
+			gap := f.Start - o.End
+			if f.Kind != timeko.Duration || gap < 0 || gap > 1 || f.Number < 60 || f.Number >= 24*3600 {
+				continue
+			}
+			o.End = f.End
+			for _, tail := range []string{" 동안", "동안", "간", "만"} {
+				if strings.HasPrefix(string(s.runes[o.End:]), tail) {
+					o.End += len([]rune(tail))
+					break
+				}
+			}
+			o.Till = timeko.Clock{Said: true, Seconds: (o.From.Seconds + int(f.Number)) % (24 * 3600)}
+			s.lasts = int(f.Number) / 60
+		}
+	}
 }
 
 // clockOr is the given moment; without one, days are counted from a day that no schedule can be on, so that nothing is planned from them.
@@ -118,7 +148,7 @@ func (s *said) without() string {
 		}
 	}
 	out = append(out, s.runes[min(at, len(s.runes)):]...)
-	return strings.Join(strings.Fields(string(out)), " ")
+	return strings.Join(slices.DeleteFunc(strings.Fields(string(out)), func(f string) bool { return slices.Contains(s.words().Vague, f) }), " ")
 }
 
 // asks says whether a sentence without a question mark is a question all the same.
@@ -147,13 +177,18 @@ func (s *said) operation(original string) string {
 		return opList
 	case has(s.text, w.Cancel), s.noun && has(s.text, w.CancelWithNoun) && !has(s.text, []string{"켜", "맞춰"}) && s.endsWithCancel():
 		return opCancel
-	case has(s.text, w.Change) && (s.noun || s.when.anything()):
+	case has(s.text, w.Change) && (s.noun || s.movesTo()), s.noun && s.movesTo() && !give && !has(s.rest, []string{"해", "켜", "꺼"}):
 		return opChange
 	case s.noun && s.shows():
 		return opList
 	}
 	return opCreate
 }
+
+// movesTo says whether a time is one that something is moved to: 7시로, 내일로.
+func (s *said) movesTo() bool { return slices.ContainsFunc(s.found, isGoal) }
+
+func isGoal(o timeko.Occasion) bool { return o.Tail == "로" || o.Tail == "으로" || o.Tail == "to" }
 
 // endsWithCancel: "알람 꺼 줘" lets go of an alarm; "청정 꺼 줘 예약" is what is to be done.
 func (s *said) endsWithCancel() bool {
@@ -190,8 +225,11 @@ func (s *said) shows() bool {
 		rest = strings.TrimSpace(strings.TrimSuffix(rest, v))
 	}
 	rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(rest, "을"), "를"))
+	for range 3 {
+		rest, _, _ = cutEnd(rest, []string{"좀", "한번", "목록", "리스트", "현황", "내역", "내용", "들", "된 거", "한 거", "된거", "한거", "상태"})
+	}
 	_, _, noun := cutEnd(rest, w.Nouns)
-	return noun || has(rest, []string{"예약들", "일정들"})
+	return noun
 }
 
 func lastWords(text string, n int) string {
@@ -206,7 +244,7 @@ func (s *said) takesBack() bool {
 		return false
 	}
 	left := s.rest
-	for _, list := range [][]string{w.Never, w.Nouns, w.Fill, {"해 줘", "해줘", "해", "줘", "할래", "요", "그거", "방금", "방금 거", "그", "이거", "아까", "한 거", "한거", "그냥", "아니", "을", "를", "은", "는"}} {
+	for _, list := range [][]string{w.Never, w.Nouns, w.Fill, {"해 줘", "해줘", "해", "줘", "할래", "요", "그거", "방금", "방금 거", "그", "이거", "아까", "한 거", "한거", "그냥", "아니", "하고 싶어", "싶어", "을", "를", "은", "는", "한"}} {
 		for _, v := range slices.Backward(slices.SortedFunc(slices.Values(list), func(a, b string) int { return len(a) - len(b) })) {
 			if s.english {
 				left = strings.TrimSpace(strings.ReplaceAll(" "+left+" ", " "+v+" ", " "))

@@ -106,6 +106,9 @@ func when(s wire.Schedule) string {
 	if s.EndAt != "" {
 		at += "-" + s.EndAt
 	}
+	if s.Until != nil {
+		at += " until " + *s.Until
+	}
 	return day + " " + at
 }
 
@@ -185,6 +188,12 @@ func TestSentences(t *testing.T) {
 		{"거실 청정하고 저녁 7시에 안방으로 가", "asks "},
 		{"거실로 가서 저녁 7시에 청정해줘", "asks "},
 		{"거실에서 저녁 7시에 청정해줘", "create " + clean + " 2026-11-30 19:00"},
+		{"이따 6시에 거실 청정 부탁해", "create " + clean + " 2026-11-30 18:00"},
+		{"밤 11시에는 매너모드로 바꿔줘", "create setMannerMode 2026-11-30 23:00"}, // of a mode, not of a schedule
+		{"5시 반에 복귀해", "create returnToStation 2026-11-30 17:30"},
+		{"매일 오후 6시부터 30분 동안 청정해줘", "create " + clean + " daily 18:00-18:30"},
+		{"금요일까지 매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00 until 2026-12-04"},
+		{"고정청정으로 매일 오전 10시 예약", "create " + clean + " daily 10:00"},
 		// questions, cancels and changes never create
 		{"예약 뭐 있어?", "list"},
 		{"청정 예약 있어", "list"},

@@ -45,6 +45,15 @@ func TestTurns(t *testing.T) {
 		{"an alarm is no cleaning", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "내일 아침 7시에 깨워줘", "create reminder 2026-12-01 07:00", "알람 꺼줘", "cancel w2"}},
 		{"none fits", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "9시 예약 취소해줘", "nothing"}},
 		{"the only one, when nothing runs", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "고마워", "nothing", "취소해줘", "cancel w1"}},
+		{"from a later day on", []string{"청정 예약해줘", "asks start_time", "내일부터 매일 오후 6시", "asks confirm", "응", "create " + clean + " daily 18:00"}},
+		{"two times at once", []string{"청정 예약해줘", "asks start_time", "평일엔 오후 6시, 주말엔 오전 8시", "asks start_time", "평일 오후 6시", "create " + clean + " mon,tue,wed,thu,fri 18:00"}},
+		{"how long", []string{"청정 예약해줘", "asks start_time", "매일 오후 6시부터 한 시간 동안", "create " + clean + " daily 18:00-19:00"}},
+		{"put off", []string{"매일 오후 6시부터 7시까지 청정 예약해줘", "create " + clean + " daily 18:00-19:00", "청정 예약 한 시간 미뤄줘", "change " + clean + " daily 19:00-20:00", "예약 30분 당겨줘", "change " + clean + " daily 18:30-19:30"}},
+		{"corrected", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "아니 7시로", "change " + clean + " daily 19:00"}},
+		{"other days", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "예약을 주말에만 하도록 바꿔줘", "change " + clean + " sat,sun 18:00"}},
+		{"ways to take it back", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "방금 한 거 취소", "cancel w1", "매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00",
+			"예약 없던 걸로 해줘", "cancel w3", "매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "6시 예약 취소할래", "cancel w5"}},
+		{"ways to ask", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "예약 좀 보여줘", "list", "예약 목록 알려줘", "list", "나 예약한 거 있나", "list", "예약된 게 뭐야", "list"}},
 		{"English", []string{"schedule cleaning", "asks start_time", "every day from 6 pm to 7 pm", "create " + clean + " daily 18:00-19:00", "cancel the cleaning schedule", "cancel w2"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

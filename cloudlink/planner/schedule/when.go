@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,9 +20,13 @@ type when struct {
 	eitherEnd  bool
 	part       string
 	delay      time.Duration
-	period     bool // again and again, but not by days of the week
-	bareDay    bool // the day is a weekday without its week
-	past       bool // what was said is over
+	period     bool   // again and again, but not by days of the week
+	bareDay    bool   // the day is a weekday without its week
+	from       string // "내일부터 매일": the first day
+	until      string // "금요일까지 매일": the last one
+	twice      bool   // two times, each for its own days
+	lasts      int    // minutes, where the end was said so
+	past       bool   // what was said is over
 }
 
 const (
@@ -39,9 +44,11 @@ var isoNames = []string{"", "mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 // whenOf joins what the expressions of a sentence say.
 func whenOf(found []timeko.Occasion, text []rune) when {
 	w := when{start: unsaid, end: unsaid}
+	rules, starts := 0, 0
 	for _, o := range found {
 		switch o.Kind {
 		case timeko.OnDays:
+			rules++
 			if len(w.days) == 0 || len(o.Days) < len(w.days) {
 				w.days = nil
 				for _, d := range o.Days {
@@ -52,7 +59,9 @@ func whenOf(found []timeko.Occasion, text []rune) when {
 				w.part = o.Part
 			}
 		case timeko.OnDay:
-			if w.on == "" {
+			if o.Tail == "까지" {
+				w.until = o.Day.Format(time.DateOnly)
+			} else if w.on == "" {
 				w.on = o.Day.Format(time.DateOnly)
 				said := strings.TrimSuffix(string(text[o.Start:o.End]), o.Tail)
 				w.bareDay = strings.HasSuffix(said, "요일") && len([]rune(said)) == 3
@@ -67,8 +76,16 @@ func whenOf(found []timeko.Occasion, text []rune) when {
 		case timeko.Period:
 			w.period = true
 		case timeko.AtClock:
-			w.takeClock(o)
+			if w.takeClock(o); o.From.Said {
+				starts++
+			}
 		}
+	}
+	w.twice = rules > 1 && starts > 1
+	if len(w.days) > 0 && w.on != "" {
+		w.from, w.on = w.on, ""
+	} else if len(w.days) == 0 && w.until != "" {
+		w.on, w.until = cmp.Or(w.on, w.until), ""
 	}
 	return w
 }
@@ -94,7 +111,7 @@ func (w when) with(now when) when {
 		w.on, w.days, w.bareDay = now.on, nil, now.bareDay
 	}
 	if now.start != unsaid {
-		w.start, w.either = now.start, now.either
+		w.start, w.either, w.lasts = now.start, now.either, now.lasts
 	}
 	if now.end != unsaid {
 		w.end, w.eitherEnd = now.end, now.eitherEnd
@@ -102,7 +119,8 @@ func (w when) with(now when) when {
 	if now.part != "" {
 		w.part = now.part
 	}
-	w.delay, w.period = max(w.delay, now.delay), now.period
+	w.from, w.until = cmp.Or(now.from, w.from), cmp.Or(now.until, w.until)
+	w.delay, w.period, w.twice = max(w.delay, now.delay), now.period, now.twice
 	return w
 }
 
@@ -124,6 +142,9 @@ func (w *when) resolve(now time.Time) {
 	}
 	if len(w.days) == 0 {
 		w.resolveDay(now)
+	}
+	if w.lasts > 0 {
+		w.end, w.eitherEnd = (w.start+w.lasts)%minutesOfADay, false
 	}
 	if w.end != unsaid && w.eitherEnd && !w.either { // the first such moment after the start
 		if w.end %= halfDay; w.end <= w.start {
@@ -170,7 +191,7 @@ func (w *when) resolveDay(now time.Time) {
 
 // into writes what was said into slots.
 func (w when) into(s *turn.Slots) {
-	s.Days, s.On, s.Part = w.days, w.on, w.part
+	s.Days, s.On, s.Part, s.From, s.Until = w.days, w.on, w.part, w.from, w.until
 	s.Start, s.End, s.Open = clockText(w.start), clockText(w.end), nil
 	if w.either {
 		s.Open = append(s.Open, slotStart)
@@ -182,7 +203,7 @@ func (w when) into(s *turn.Slots) {
 
 // of reads slots back.
 func of(s *turn.Slots) when {
-	return when{days: slices.Clone(s.Days), on: s.On, part: s.Part, start: minutesIn(s.Start), end: minutesIn(s.End),
+	return when{days: slices.Clone(s.Days), on: s.On, part: s.Part, from: s.From, until: s.Until, start: minutesIn(s.Start), end: minutesIn(s.End),
 		either: slices.Contains(s.Open, slotStart), eitherEnd: slices.Contains(s.Open, slotEnd)}
 }
 

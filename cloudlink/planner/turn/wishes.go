@@ -17,6 +17,8 @@ type Slots struct {
 	Operation string   `json:"operation"`             // create, change, cancel, list
 	Days      []string `json:"repeat_days,omitempty"` // mon … sun
 	On        string   `json:"on,omitempty"`          // one date: 2026-12-24
+	From      string   `json:"from,omitempty"`        // the first day of those that come again
+	Until     string   `json:"until,omitempty"`       // the last one
 	Start     string   `json:"start_time,omitempty"`  // 18:00
 	End       string   `json:"end_time,omitempty"`
 	Location  string   `json:"location,omitempty"`    // room id
@@ -24,6 +26,7 @@ type Slots struct {
 	Request   string   `json:"request,omitempty"`     // the words that say what is to be done, to be read again when the rest is known
 	Part      string   `json:"part_of_day,omitempty"` // am, pm, noon, night: said without an hour, or left open with one
 	Open      []string `json:"open_halves,omitempty"` // start_time, end_time: nothing tells the half of the day yet
+	Shift     int      `json:"shift_min,omitempty"`   // of a change: so many minutes later than it is
 	Targets   []string `json:"targets,omitempty"`     // as in ScheduleWish
 	Missing   []string `json:"missing_slots,omitempty"`
 	TurnID    string   `json:"turn_id,omitempty"` // that began it
