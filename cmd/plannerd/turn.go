@@ -294,7 +294,7 @@ func stages(p page, d turn.Decision) {
 	p.line("   4 marks", "%s", cmp.Or(strings.Join(flagsOf(t.Hints), " "), "none"))
 	p.line("   5 object", "%s, %s, confidence %s (by %s)", t.Object.Type, t.Object.Role, t.Object.Confidence, t.Object.By)
 	p.line("   7 reply", "%s: %s (by %s)", t.Reply.Type, t.Reply.Reason, t.Reply.By)
-	p.line("   9 looks at", "%s (%s)", strings.Join(t.Candidates.AgentIDs, ", "), cmp.Or(t.Candidates.Source, "nobody: a shortcut answered"))
+	p.line("   9 looks at", "%s (%s)", strings.Join(t.Candidates.AgentIDs, ", "), t.Candidates.Source)
 	if t.ShortCircuit.Active {
 		p.line("  10 schedule", "%s", t.ShortCircuit.Reason)
 	}

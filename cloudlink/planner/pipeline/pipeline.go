@@ -75,8 +75,8 @@ func (p *Planner) Plan(ctx context.Context, in turn.Input) (turn.Decision, error
 		defer cancel()
 		ctx = within
 		small = p.ask(ctx, r, in, t)
+		t.Candidates = Pool(t.Ranked, t.Hints, p.agents) // the flow selector may have put another first
 	}
-	t.Candidates = Pool(t.Ranked, t.Hints, p.agents)
 	in.Before = t
 	d, err := p.Main.Plan(ctx, in)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *Planner) Plan(ctx context.Context, in turn.Input) (turn.Decision, error
 	return p.finish(in, d, seen, t), nil
 }
 
-// before is what is found before anybody decides: stages 1 to 5 and 7. 3 takes what 4 found.
+// before is what is found before anybody decides: stages 1 to 5, 7 and 9. 3 takes what 4 found.
 func (p *Planner) before(in turn.Input) (turn.Input, rules.Seen, *turn.Trace) {
 	t := &turn.Trace{Without: p.without}
 	var seen rules.Seen
@@ -114,6 +114,7 @@ func (p *Planner) before(in turn.Input) (turn.Input, rules.Seen, *turn.Trace) {
 	}
 	t.Object = TypeObject(t.Hints)
 	t.Reply = JudgeReply(t.Hints, t.Normalised)
+	t.Candidates = Pool(t.Ranked, t.Hints, p.agents)
 	return in, seen, t
 }
 
