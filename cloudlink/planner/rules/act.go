@@ -153,7 +153,7 @@ func (f *families) readSentence(r *reading, tokens []token, marked bool) {
 		last := i == len(tokens)-1
 		if ending := longest(f.acts.Give, joined); ending != "" {
 			r.give = true
-			verb := strings.TrimSuffix(joined, ending)
+			verb := strings.ReplaceAll(strings.TrimSuffix(joined, ending), "좀", "") // "칭찬 좀 해 줘"
 			r.inform = r.inform || endsWithVerb(verb, f.acts.Inform)
 			r.comfort = r.comfort || endsWithVerb(verb, f.acts.Comfort)
 		}

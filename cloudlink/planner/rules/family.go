@@ -16,7 +16,9 @@ type cues struct {
 	Schedule       words                `json:"sch"`
 	ScheduleStrong words                `json:"sch_strong"`
 	Events         []string             `json:"events"`
-	Ended          []string             `json:"ended"`      // behind a thing it only says when
+	Ended          []string             `json:"ended"` // behind a thing it only says when
+	Proposals      []string             `json:"proposals"`
+	Prices         []string             `json:"prices"`
 	Notes          []string             `json:"notes"`      // a message of an app, or what one wants to be told at a time
 	NotesMade      []string             `json:"notes_made"` // verbs of the second
 	Feel           []string             `json:"feel"`

@@ -53,7 +53,7 @@ var routes = []rule{
 	{"schedule", func(e *evidence) bool {
 		return e.schedule && (e.asks() || e.desire || !e.statement && !e.fragment)
 	}, verdict{family: turn.SCH, certain: true}},
-	{"story", func(e *evidence) bool { return e.has(topicStory) && (e.asks() || e.desire) }, verdict{family: turn.STM, certain: true}},
+	{"story", func(e *evidence) bool { return e.has(topicStory) && (e.asks() || e.desire || e.proposes()) }, verdict{family: turn.STM, certain: true}},
 	{"who the robot is", func(e *evidence) bool { return e.named && len(e.tokens) <= 6 || e.f.able(e.reading) }, verdict{family: turn.DQR, runnerUp: turn.DEF}},
 	{"a part of the product", func(e *evidence) bool {
 		return e.has(topicPart) && (e.asks() || e.desire) && (e.uns == "" || e.has(topicOurs))
@@ -72,6 +72,7 @@ var routes = []rule{
 	}, verdict{family: turn.FRG, runnerUp: turn.ODL}},
 	{"what a home robot has and this one has not", func(e *evidence) bool { return e.own != "" && (e.asks() || e.desire || e.subject) }, verdict{family: turn.ODL, runnerUp: turn.UNS, category: missing}},
 	{"outside information", func(e *evidence) bool { return (e.info || e.worth) && (e.asks() || e.desire) && !e.ours }, verdict{family: turn.FRG, runnerUp: turn.DEF}},
+	{"what a thing out there costs", func(e *evidence) bool { return e.uns != "" && e.asksAbout() && !e.asksToDo() && e.priced() }, verdict{family: turn.FRG, runnerUp: turn.UNS}},
 	{"state of what is not ours", func(e *evidence) bool { return e.uns != "" && (e.asksAbout() || e.subject) }, verdict{family: turn.UNS, runnerUp: turn.DEF}},
 	{"ours", func(e *evidence) bool { return e.ours }, verdict{family: turn.ODL, runnerUp: turn.DEF}},
 	{"ours, how it is", func(e *evidence) bool {

@@ -29,3 +29,13 @@ func (e *evidence) makesNote() bool {
 	}
 	return made
 }
+
+// proposes says whether it ends as a proposal: "끝말잇기 하자".
+func (e *evidence) proposes() bool {
+	return len(e.tokens) > 1 && startsWith(e.tokens[len(e.tokens)-1].text, e.f.cues.Proposals)
+}
+
+// priced says whether it asks what things of a kind cost or weigh, and not how one at home is.
+func (e *evidence) priced() bool {
+	return slices.ContainsFunc(e.tokens, func(k token) bool { return startsWith(k.text, e.f.cues.Prices) })
+}
