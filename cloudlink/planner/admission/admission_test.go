@@ -256,7 +256,14 @@ func TestKept(t *testing.T) {
 	if g := x.Goal; g.ExperienceID != "exp_1" || g.GoalID != "measured" || len(g.Effects) != 2 || g.Effects[0].Required || !g.Effects[1].Required || g.Budget.MaxDecisions != 1 {
 		t.Errorf("goal %+v", g)
 	}
-	d.Revises.WorkflowID = "wf_2"
+	d.Revises.Plan = wire.Plan{Requests: []wire.Request{{CloudStepID: "go"}}, Experience: was}
+	if x := judge.Judge(in, d); x.ReasonCode != admission.ReasonKept || x.Goal != was {
+		t.Errorf("a revision that is made already: %s, %+v", x.ReasonCode, x.Goal)
+	}
+	if d.Revises.Plan.Experience = nil; judge.Judge(in, d).ReasonCode != admission.ReasonRevision {
+		t.Error("a revision that is made already, with no goal, has one")
+	}
+	d.Revises = &turn.Revises{WorkflowID: "wf_2", PlanID: "pl_1", Revision: 1}
 	if x := judge.Judge(in, d); x.Admission != turn.NotAdmitted || x.ReasonCode != admission.ReasonRevision {
 		t.Errorf("a plain plan that is revised: %s/%s", x.Admission, x.ReasonCode)
 	}

@@ -76,6 +76,12 @@ func (j *Judge) goal(in turn.Input, d turn.Decision, f found) (g wire.Experience
 // kept is the goal of the plan that a decision revises: the effects of the steps that are still there. Other words for the way do not
 // make it another goal.
 func (j *Judge) kept(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
+	if whole := d.Revises.Plan; len(whole.Requests) > 0 { // the revision is made already, with what is left of its goal
+		if whole.Experience == nil {
+			return refused(ReasonRevision)
+		}
+		return &turn.ExperienceRequest{Admission: turn.Activated, ReasonCode: ReasonKept, Goal: whole.Experience}
+	}
 	i := slices.IndexFunc(in.Around.Workflows, func(w turn.Workflow) bool { return w.WorkflowID == d.Revises.WorkflowID })
 	if i < 0 || in.Around.Workflows[i].Plan.Experience == nil {
 		return refused(ReasonRevision)
