@@ -88,11 +88,12 @@ func (j *Judge) Judge(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
 	case d.OwnerSelection == turn.DQR && len(d.Steps) == 0:
 		return refused(ReasonAbout)
 	}
-	s := hear(j.words, in.Text, j.roomsOf(in.Rooms))
-	switch {
-	case (s.question && s.korean() || !j.acts(d)) && !j.words.requests(s):
+	s := hear(in.Text, j.roomsOf(in.Rooms))
+	acts := j.acts(d)
+	if (s.question && s.korean() || !acts) && !j.words.requests(s) {
 		return refused(ReasonNoRequest)
-	case !j.acts(d) && s.has(ofAbout):
+	}
+	if s.look(j.words); !acts && s.has(ofAbout) {
 		return refused(ReasonAbout)
 	}
 	f, ok := j.words.read(s)

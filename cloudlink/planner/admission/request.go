@@ -16,7 +16,7 @@ func (w *words) requests(s *said) bool {
 		}
 		return true
 	}
-	if s.question || len(s.tokens) == 0 || s.has(ofAsk) {
+	if s.question || len(s.tokens) == 0 || slices.ContainsFunc(w.Asks, func(a string) bool { return strings.Contains(s.text, a) }) {
 		return false
 	}
 	return w.orders(s)

@@ -47,7 +47,7 @@ func (w *words) hinted(text string) bool {
 	return w.scanner.scan(string(out), nil) || !norm.NFC.IsNormalString(text)
 }
 
-func hear(w *words, text string, rooms []string) *said {
+func hear(text string, rooms []string) *said {
 	s := &said{original: norm.NFC.String(text), rooms: rooms}
 	var b strings.Builder
 	b.Grow(len(s.original))
@@ -72,9 +72,11 @@ func hear(w *words, text string, rooms []string) *said {
 		t := &s.tokens[i]
 		t.text = s.text[t.start:t.end]
 	}
-	w.scanner.scan(s.text, &s.hits)
 	return s
 }
+
+// look finds the words of all classes. Before it there are no hits.
+func (s *said) look(w *words) { w.scanner.scan(s.text, &s.hits) }
 
 // span cites the words of a part of the squeezed text, letter by letter.
 func (s *said) span(start, end int) string {

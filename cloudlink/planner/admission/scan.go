@@ -19,7 +19,6 @@ const (
 	ofWhile
 	ofKeepable
 	ofGap
-	ofAsk
 	ofAbout
 	ofNot  // sounds like a provider
 	ofHint // without one of these nothing is admitted by its words

@@ -6,6 +6,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"deviceagent/cloudlink/planner/admission"
+	"deviceagent/cloudlink/planner/rules"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // sentences are those of the guide's tables, and those that admission is measured on.
@@ -39,4 +43,41 @@ func sentences(t *testing.T) (out []string) {
 		t.Fatalf("%d sentences: the tables were not found", len(out))
 	}
 	return out
+}
+
+// TestMoreSentences: what was written after the words that admission knows is judged as well as what was written before them.
+func TestMoreSentences(t *testing.T) {
+	data, err := os.ReadFile("testdata/more.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cat, words := load(t)
+	planner, judge := rules.New(cat, words), admission.New(cat)
+	asks, found, others := 0, 0, 0
+	for line := range strings.Lines(string(data)) {
+		mark, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if mark == "#" {
+			continue
+		}
+		in := turn.Input{TurnID: "t", Text: text}
+		d, err := planner.Plan(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := judge.Judge(in, d)
+		is := x.Admission != turn.NotAdmitted
+		if mark == "-" {
+			others++
+			if is {
+				t.Errorf("%q is admitted: %s on %v", text, x.ReasonCode, x.Axes)
+			}
+			continue
+		}
+		if asks++; is {
+			found++
+		}
+	}
+	if asks != 60 || others != 60 || found*10 < asks*9 {
+		t.Errorf("%d of %d that ask for more than orders are admitted, beside %d others", found, asks, others)
+	}
 }

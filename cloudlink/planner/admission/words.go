@@ -20,6 +20,7 @@ type words struct {
 	NotProviders []string            `json:"not_providers"` // sound like one: 공기청정 is no air to look at
 	Ends         map[string]string   `json:"ends"`          // verbs of an end: stem and past
 	EndForms     []string            `json:"end_forms"`
+	EndsToo      []string            `json:"ends_too"`    // endings that say so of any verb
 	EndFillers   []string            `json:"end_fillers"` // may stand alone before such a verb: what ends was named before
 	Conditions   []string            `json:"conditions"`
 	Beside       []string            `json:"beside"`
@@ -79,6 +80,7 @@ func (w *words) patterns(cat *catalog.Catalog) (all []pattern) {
 			all = append(all, pattern{ofEnd, inflect(stem, w.Ends[stem], form), stem})
 		}
 	}
+	list(ofEnd, w.EndsToo)
 	tagged(ofProvider, w.Providers)
 	for _, m := range slices.Sorted(maps.Keys(cat.Operations)) {
 		op := cat.Operations[m]
@@ -104,7 +106,6 @@ func (w *words) patterns(cat *catalog.Catalog) (all []pattern) {
 	tagged(ofWhile, w.WhileOutcomes)
 	tagged(ofKeepable, w.Keepable)
 	tagged(ofGap, w.Gaps)
-	list(ofAsk, w.Asks)
 	list(ofAbout, w.About)
 	return all
 }
