@@ -217,6 +217,8 @@ func between(from, to clock) (int, int) {
 		a += half
 	case from.part == "night" && to.part == "" && b == half:
 		b = 0
+	case from.part == "" && to.part == "am" && a < half && a > b:
+		a += half // 11시부터 새벽 3시까지 begins in the evening: four hours, and not sixteen
 	case (from.part == "" || from.part == "am") && to.part == "" && b <= a && b < half:
 		b += half
 	}
