@@ -99,7 +99,7 @@ func (s *Server) plannedStep(tx *store.Tx, row *store.CloudStep) error {
 			return fmt.Errorf("cannot read stored plan %s: %w", sent.ID, err)
 		}
 		if o := env.Plan.Workflow.Origin; o != nil {
-			row.Locale = o.Locale
+			row.Locale = agents.LocaleOf(o.Utterance, o.Locale)
 		}
 		for _, r := range env.Plan.Requests {
 			if r.CloudStepID == row.StepID && r.TimeoutMS > 0 {

@@ -13,6 +13,9 @@ import (
 	"deviceagent/cloudlink/planner/turn"
 )
 
+// pausePatience is how long a session that waits for its listener may be paused: longer than a robot keeps a silent one.
+const pausePatience = 15 * time.Minute
+
 // A session that an agent has opened is steered by what the robot says of it: its own voice, its listener, and who stops it.
 
 // steerTalk takes what a device says of a session that is told from here. Sessions of others go their own way.
@@ -44,8 +47,10 @@ func (s *Server) talkOn(tx *store.Tx, row store.CloudStep, ev agents.Event) erro
 		return fmt.Errorf("cannot read talk of step %s: %w", row.StepID, err)
 	}
 	switch ev.What {
-	case "paused": // who talks over it is not waited for
-		row.WakeAt = 0
+	case "paused": // who talks over it is not waited for; but a robot that never says that it goes on is not there any more
+		if talk.Wait > 0 {
+			row.WakeAt = ms(s.opt.Now().Add(pausePatience))
+		}
 		return tx.PutCloudStep(row)
 	case "resumed":
 		if talk.Wait > 0 {

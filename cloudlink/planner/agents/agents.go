@@ -25,6 +25,7 @@ const (
 	ReasonStale       = "source_stale"      // nothing new, or not about the day that was asked for
 	ReasonNotFound    = "nothing_found"
 	ReasonPlace       = "unknown_place"
+	ReasonDay         = "unknown_day"
 	ReasonSkill       = "unknown_skill"
 	ReasonNoDocument  = "no_document"
 	ReasonNoDocuments = "no_documents"

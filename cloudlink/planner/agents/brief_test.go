@@ -30,7 +30,7 @@ func TestWeather(t *testing.T) {
 	if tomorrow.Output["rain"] != false || !strings.HasPrefix(tomorrow.Text, "내일 부산 날씨는 맑아요. 기온은 -3도에서 5도") {
 		t.Errorf("%+v", tomorrow)
 	}
-	if far := do(t, a, SkillBrief, map[string]any{"topic": "weather", "when": "2026-12-24"}); far.Reason != ReasonStale {
+	if far := do(t, a, SkillBrief, map[string]any{"topic": "weather", "when": "2026-12-24"}); far.Reason != ReasonDay {
 		t.Errorf("a day that is not in the forecast: %+v", far)
 	}
 	if nowhere := do(t, a, SkillBrief, map[string]any{"topic": "weather", "place": "아틀란티스"}); nowhere.Reason != ReasonPlace || !strings.Contains(nowhere.Text, "아틀란티스") {

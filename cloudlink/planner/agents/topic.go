@@ -1,9 +1,13 @@
 package agents
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
+
+	"deviceagent/cloudlink/planner/timeko"
 )
 
 // cue are words that point at a topic or a kind, in their order: the first that fits counts.
@@ -35,12 +39,62 @@ func TopicOf(text string) string {
 // KindOf says which content words are about: quiz, story, or something else that has a name here; "": nothing of it is named.
 func KindOf(text string) string { return cueOf("kinds", text) }
 
-// WhenOf says which day words are about: tomorrow, else today.
-func WhenOf(text string) string {
-	if when := cueOf("days", text); when != "" {
-		return when
+// WhenOf says which day words are about, as the parameter when has it: today, tomorrow, a date; today where none is named. Another time than
+// a day, such as 주말, is "other": nobody knows its weather here.
+func WhenOf(text string, now time.Time) string {
+	when := cueOf("days", text)
+	for _, f := range timeko.Find(text, now) {
+		switch {
+		case f.Kind == timeko.Date && f.Grain == timeko.Day:
+			return dayName(f.At, now)
+		case f.Kind == timeko.Instant && (f.Grain == timeko.Week || f.Grain == timeko.Month || f.Grain == timeko.Year):
+			when = otherTime
+		}
 	}
-	return "today"
+	return cmp.Or(when, "today")
+}
+
+const otherTime = "other"
+
+func dayName(day, now time.Time) string {
+	switch date := day.Format(time.DateOnly); date {
+	case now.Format(time.DateOnly):
+		return "today"
+	case now.AddDate(0, 0, 1).Format(time.DateOnly):
+		return "tomorrow"
+	default:
+		return date
+	}
+}
+
+var places = words("places.txt")
+
+// PlaceOf is the place that words name, with its particle off; "": none that is known by name.
+func PlaceOf(text string) string {
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		w = folded(w)
+		for _, end := range append([]string{""}, particles...) {
+			name, ok := strings.CutSuffix(w, end)
+			for _, kind := range []string{"", "시", "군", "도", "지역", "쪽"} {
+				if bare, also := strings.CutSuffix(name, kind); ok && also && slices.Contains(places, bare) {
+					return bare
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// LocaleOf is the language to answer in: that of the words where they are of one, else the one that was given.
+func LocaleOf(text, locale string) string {
+	latin := strings.IndexFunc(text, func(r rune) bool { return r < 0x250 && unicode.IsLetter(r) }) >= 0
+	switch {
+	case hasHangul(text):
+		return "ko-KR"
+	case latin:
+		return "en-US"
+	}
+	return locale
 }
 
 // queryWords are the words of a query that can be found: without those that only ask, and without their particles.

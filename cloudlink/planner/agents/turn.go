@@ -32,6 +32,7 @@ type Did struct {
 func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (said string, did []Did, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, turnDeadline)
 	defer cancel()
+	in.Locale = LocaleOf(in.Text, in.Locale)
 	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil || d.Memo != nil || d.Asks != nil {
 		return "", nil, false
 	}
@@ -45,7 +46,7 @@ func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (sa
 	}
 	switch d.OwnerSelection {
 	case turn.FRG:
-		did = a.all(ctx, in, []turn.Step{briefOf(in.Text)})
+		did = a.all(ctx, in, []turn.Step{briefOf(in)})
 		return spoken(did, in.Locale), did, true
 	case turn.DQR:
 		step := turn.Step{ID: "answer", Skill: SkillRest, Params: wire.Object{"kind": {V: "product_answer"}, "query": {V: in.Text}}}
@@ -63,10 +64,13 @@ func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (sa
 }
 
 // briefOf makes the step of a question about what is outside.
-func briefOf(text string) turn.Step {
-	p := wire.Object{"topic": {V: TopicOf(text)}, "when": {V: WhenOf(text)}}
+func briefOf(in turn.Input) turn.Step {
+	p := wire.Object{"topic": {V: TopicOf(in.Text)}, "when": {V: WhenOf(in.Text, in.Now)}}
 	if p["topic"].V != "weather" {
-		p["query"] = wire.Value{V: text}
+		p["query"] = wire.Value{V: in.Text}
+	}
+	if place := PlaceOf(in.Text); place != "" {
+		p["place"] = wire.Value{V: place}
 	}
 	return turn.Step{ID: "answer", Skill: SkillBrief, Params: p}
 }

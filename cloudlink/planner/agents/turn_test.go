@@ -85,15 +85,25 @@ func TestCloudOnlyDAG(t *testing.T) {
 }
 
 func TestSingleTurns(t *testing.T) {
-	a := build(t, Sources{WeatherURL: serve(t, text(forecastJSON)), Feeds: []Feed{{"뉴스", serve(t, text(feedXML))}}, Documents: documents.Files})
+	a := build(t, Sources{WeatherURL: serve(t, text(forecastJSON)), Places: []Place{{"서울", 37.57, 126.98}}, Feeds: []Feed{{"뉴스", serve(t, text(feedXML))}}, Documents: documents.Files})
 	for _, tc := range []struct {
 		said   string
 		family turn.Family
 		want   string
 	}{
 		{"오늘 날씨 어때", turn.FRG, "비가 오겠어요"},
-		{"내일 비 와?", turn.FRG, "내일 날씨는 맑아요"},
+		{"내일 비 와?", turn.FRG, "내일 서울 날씨는 맑아요"},
 		{"주요 뉴스 알려줘", turn.FRG, "한강 다리"},
+		{"부산 내일 날씨 알려줘", turn.FRG, "부산의 위치를 몰라서"},
+		{"제주도는 지금 비 와?", turn.FRG, "제주도의 위치를 몰라서"},
+		{"서울은 비 와?", turn.FRG, "서울에 비가"},
+		{"주말에 비 와?", turn.FRG, "그날의 날씨는 알 수 없어요"},
+		{"다음 주 날씨 어때", turn.FRG, "그날의 날씨는 알 수 없어요"},
+		{"12월 24일 날씨", turn.FRG, "그날의 날씨는 알 수 없어요"},
+		{"어제 날씨 어땠어", turn.FRG, "그날의 날씨는 알 수 없어요"},
+		{"12월 1일 날씨", turn.FRG, "내일 서울 날씨는 맑아요"},
+		{"미세먼지 예보 알려줘", turn.FRG, "없었어요"},
+		{"what is the weather like today?", turn.FRG, "Today 서울: rain."},
 		{"요즘 볼만한 영화 추천해줘", turn.FRG, "없었어요"},
 		{"필터는 언제 갈아야 해", turn.DQR, "여섯 달에 한 번"},
 		{"청정은 어떻게 켜는지 방법 알려줘", turn.DQR, "청정 시작해 줘"},

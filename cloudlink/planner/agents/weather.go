@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,9 +44,13 @@ func (a *Agents) weather(ctx context.Context, t Task) Outcome {
 	if a.sources.WeatherURL == "" {
 		return Outcome{Reason: ReasonMissing}
 	}
-	place, known := a.place(t.text("place"))
+	named := cmp.Or(t.text("place"), PlaceOf(t.text("query")))
+	place, known := a.place(named)
 	if !known {
-		return Outcome{Reason: ReasonPlace, Text: say(t.Locale, ReasonPlace, "place", clean(t.text("place"), titleRunes))}
+		return Outcome{Reason: ReasonPlace, Text: say(t.Locale, ReasonPlace, "place", clean(named, titleRunes))}
+	}
+	if t.text("when") == otherTime {
+		return Outcome{Reason: ReasonDay}
 	}
 	body, _, err := a.fetch.get(ctx, weatherAddress(a.sources.WeatherURL, place))
 	if err != nil {
@@ -58,8 +63,11 @@ func (a *Agents) weather(ctx context.Context, t Task) Outcome {
 	local := t.Now.In(time.FixedZone("", f.Offset))
 	date, when := dayOf(t.text("when"), local, t.Locale)
 	i := slices.Index(f.Daily.Time, date)
-	if i < 0 {
+	switch {
+	case i < 0 && date == local.Format(time.DateOnly):
 		return Outcome{Reason: ReasonStale}
+	case i < 0:
+		return Outcome{Reason: ReasonDay}
 	}
 	d := day{at(f.Daily.Code, i), at(f.Daily.Max, i), at(f.Daily.Min, i), at(f.Daily.Rain, i), at(f.Daily.Chance, i)}
 	if !d.possible() {
@@ -191,7 +199,7 @@ func (d day) text(locale, when, place string) string {
 			where = "에 "
 		}
 		said := strings.ReplaceAll(skyOf(*d.code).in(locale), "{at}", where)
-		parts = append(parts, strings.ReplaceAll(strings.Join(strings.Fields(say(locale, "weather", "when", when, "place", place, "sky", said)), " "), " 에 ", "에 "))
+		parts = append(parts, strings.NewReplacer(" 에 ", "에 ", " :", ":").Replace(strings.Join(strings.Fields(say(locale, "weather", "when", when, "place", place, "sky", said)), " ")))
 	} else {
 		parts = append(parts, strings.TrimSpace(when+" "+place)+".")
 	}

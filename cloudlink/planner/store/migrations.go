@@ -164,6 +164,7 @@ var migrations = []string{
 		PRIMARY KEY (experience_id, workflow_id)
 	) STRICT, WITHOUT ROWID;
 	CREATE INDEX experiences_workflow ON experiences (workflow_id);`,
+	`CREATE INDEX cloud_steps_telling ON cloud_steps (device_id, due_at) WHERE state = 'telling';`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.
