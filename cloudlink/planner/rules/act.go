@@ -175,13 +175,20 @@ func (f *families) readSentence(r *reading, tokens []token, marked bool) {
 			continue
 		}
 		question := longest(f.acts.Question, joined) != "" || interrogative(joined)
-		if ending := longest(f.acts.Imperative, joined); ending != "" && !marked && !question {
+		if (longest(f.acts.Imperative, joined) != "" || tries(k.text)) && !marked && !question {
 			r.imperative = true
 			r.inform = r.inform || endsWithVerb(joined, f.acts.Inform)
 		}
 		r.question = r.question || question && !r.give
 	}
 	r.question = r.question || marked && !r.give
+}
+
+// tries says whether a word is a verb with -어 봐, which tells to do it: 불러봐.
+func tries(word string) bool {
+	head, ok := strings.CutSuffix(word, "봐")
+	_, s, hangul := splitLast(head)
+	return ok && hangul && len([]rune(head)) > 1 && s.tail == tNone && slices.Contains([]int{vA, vAE, vEO, vYEO, vWA, vWO, vWAE}, s.vowel)
 }
 
 // toValue finds a value at the end that something is to be set to.

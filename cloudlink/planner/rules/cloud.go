@@ -191,7 +191,7 @@ func (g *grounding) notice() (intent, bool) {
 	for i, it := range g.clause.items[:last] {
 		switch it.kind {
 		case kindUnknown:
-			if strings.HasSuffix(it.text, "라고") {
+			if strings.HasSuffix(it.text, "라고") || reported(it.text) != "" {
 				quoted = i
 			}
 		case kindManner, kindFiller, kindWhen, kindDelay:
@@ -205,7 +205,7 @@ func (g *grounding) notice() (intent, bool) {
 		return intent{}, false
 	}
 	first := 0
-	for first < quoted && (g.clause.items[first].kind == kindDelay || g.clause.items[first].kind == kindFiller) {
+	for first < quoted && (g.clause.items[first].kind == kindDelay || g.clause.items[first].kind == kindFiller || g.clause.items[first].role == "person") {
 		first++
 	}
 	words := g.text.span(g.clause.items[first].start, g.clause.items[quoted].end)
@@ -237,8 +237,20 @@ func (g *grounding) onlyTells() bool {
 	return told && g.clause.mood == moodRequest && !g.clause.negated
 }
 
+// reported makes of what has happened what is said of it: "택배 왔다고" → "택배 왔어요."; empty: it is no such quotation.
+func reported(quoted string) string {
+	head, ok := strings.CutSuffix(quoted, "다고")
+	if _, s, hangul := splitLast(head); !ok || !hangul || s.tail != tSS {
+		return ""
+	}
+	return head + "어요."
+}
+
 // polite says what somebody is to be told to do as a request to them: 챙기라고 → 챙기세요.
 func polite(quoted string) string {
+	if said := reported(quoted); said != "" {
+		return said
+	}
 	head := strings.TrimSuffix(strings.TrimSuffix(quoted, "라고"), "이")
 	for _, final := range []string{"요", "다", "세요", "니다", "까", "네", "해", "어", "아", "안녕", "자"} {
 		if strings.HasSuffix(head, final) {

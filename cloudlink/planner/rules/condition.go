@@ -179,6 +179,9 @@ func (g *grounding) conditionFrame(intents []intent) *frame {
 				return f
 			}
 		}
+		if slices.Contains(it.keys, "clean") && slices.ContainsFunc(g.clause.find(kindState), func(s item) bool { return s.key == "need" }) {
+			return g.p.frames["air"] // "청정 필요하면"
+		}
 		return nil
 	}
 	_, _, counted := g.comparison()

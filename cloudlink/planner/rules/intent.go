@@ -72,6 +72,7 @@ type grounding struct {
 	judged bool   // the next clause is a condition
 	ended  bool   // the clause before said that work has ended
 	all    []intent
+	about  *frame // what the condition before was about
 	text   text
 }
 
@@ -166,6 +167,11 @@ func (g *grounding) implied(acts []string) []*frame {
 	for _, it := range g.clause.find(kindState) {
 		if f := g.p.frames[map[string]string{"rain": "weather", "dry": "weather", "jam": "traffic"}[it.key]]; f != nil {
 			return []*frame{f}
+		}
+	}
+	if g.about != nil && len(g.clause.find(kindRoom)) == 0 {
+		if slices.ContainsFunc(acts, func(act string) bool { _, ok := g.about.Acts[act]; return ok && act != "query" }) {
+			return []*frame{g.about}
 		}
 	}
 	if g.prev != nil && len(g.clause.find(kindRoom)) == 0 {

@@ -92,9 +92,10 @@ type state struct {
 	at      string
 	delayMS int64
 	when    *conditional
-	opens   bool // the condition began the sentence
-	taken   bool // an intent hangs on it
-	ended   bool // the clause before said that work has ended
+	opens   bool   // the condition began the sentence
+	taken   bool   // an intent hangs on it
+	about   *frame // what the condition before named and did not measure
+	ended   bool   // the clause before said that work has ended
 	anchor  string
 	waits   string // the words of the anchor
 	after   int
@@ -107,6 +108,7 @@ func (p *reader) readClauses(out *parsed) {
 	for n, c := range out.clauses {
 		g := &grounding{p: p, clause: c, cat: p.cat, text: out.text, at: st.at}
 		g.judged = n+1 < len(out.clauses) && out.clauses[n+1].link == "cond"
+		g.about, st.about = st.about, nil
 		g.all, g.ended = out.intents, st.anchor != "" || st.ended
 		if len(out.intents) > 0 {
 			g.prev = &out.intents[len(out.intents)-1]
@@ -209,6 +211,11 @@ func (p *reader) takeCondition(out *parsed, g *grounding, st *state, n int) {
 	st.opens, st.taken = len(out.intents) == 0, false
 	if cond.frame != nil && !slices.ContainsFunc(out.intents, func(in intent) bool { return in.frame == cond.frame && in.reads() }) {
 		out.intents = append(out.intents, st.hand(readingFor(cond, intent{clause: n, span: out.text.span(g.clause.start, g.clause.end)})))
+	}
+	for _, it := range g.clause.find(kindThing) {
+		if f := g.p.frames[it.keys[0]]; len(it.keys) == 1 && f != nil && f.Metric == nil {
+			st.about = f
+		}
 	}
 	cond.said = out.text.span(g.clause.start, g.clause.end)
 	st.when = &cond

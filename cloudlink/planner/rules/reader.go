@@ -270,6 +270,9 @@ func (p *reader) join(prev, next item, fresh bool, t text, at int) float64 {
 	case next.kind == kindUnknown:
 		return costOfUnknown(next.end - next.start)
 	case next.kind == kindParticle || next.kind == kindCopula:
+		if strings.HasSuffix(next.text, "나") && prev.kind != kindThing {
+			return no // "청정이나 해": anything else with -나 may be a choice
+		}
 		if fresh || !takesParticle(prev.kind) || prev.kind != kindUnknown && slices.Contains(p.ko.PersonVerbs, next.text) || !p.agrees(t, at, next) || next.text == "하고" && prev.kind != kindRoom {
 			return no
 		}

@@ -41,6 +41,9 @@ type rule struct {
 
 var routes = []rule{
 	{"nothing said", func(e *evidence) bool { return len(e.tokens) == 0 || len(e.out.items) == 0 }, verdict{family: turn.STTNull, subtype: "STT_NULL_HARD", certain: true}},
+	{"only sounds", func(e *evidence) bool {
+		return !slices.ContainsFunc(e.tokens, func(k token) bool { return !slices.Contains(e.f.acts.Interjections, k.text) })
+	}, verdict{family: turn.STTNull, subtype: "STT_NULL_GENERIC", runnerUp: turn.DEF}},
 	{"how a device is used", func(e *evidence) bool {
 		return (e.has(topicHowTo) || e.how) && !e.weather && (e.question || e.curious || e.give || e.desire || len(e.tokens) < 6) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	}, verdict{family: turn.DQR, runnerUp: turn.DEF}},
