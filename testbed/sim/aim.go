@@ -244,7 +244,7 @@ func (j *judge) rightEnd(id core.WorkflowID, a *aim, r *core.Result, done bool) 
 		return
 	case core.GoalSafeEnd:
 		asked, decisions := int64(len(j.questions[id])), int64(0)
-		if decisions, _ = j.most(id); a.bounds() && r.Reason == core.ReasonBudgetExhausted && asked < decisions {
+		if decisions, _ = j.most(id); a.bounds() && r.Reason == core.ReasonBudgetExhausted && asked+j.unheard(id, r) < decisions {
 			wrong("and of %d decisions %d were asked for", decisions, asked)
 		}
 		if !safe {
@@ -344,4 +344,19 @@ func (j *judge) aborted(id core.WorkflowID, r *core.Result) bool {
 		spec := j.spec(stepRef{id, s.ID})
 		return spec != nil && spec.OnFailure == core.FailAbort && (s.State == core.Failed || s.State == core.TimedOut)
 	})
+}
+
+// unheard are the questions that nobody can have heard: of several steps that were lost at one moment the last finds nothing left to ask
+// with, ends the plan, and takes back what the others had just asked.
+func (j *judge) unheard(id core.WorkflowID, r *core.Result) (n int64) {
+	last := int64(0)
+	for _, s := range r.Steps {
+		switch at := j.endedAt[stepRef{id, s.ID}]; {
+		case at > last:
+			last, n = at, 0
+		case at == last && at != 0:
+			n++
+		}
+	}
+	return n
 }
