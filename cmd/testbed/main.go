@@ -30,6 +30,7 @@ var commands = []struct {
 	{"powercut", "judge power cuts of the test machine by the write log of its disk", runPowercut},
 	{"replay", "what a device recorded once more, compared state by state", runReplay},
 	{"metrics", "how goals were kept, by what devices have stored: each figure with its ids", runMetrics},
+	{"compare", "one goal that is said once against the same by single commands: what each took of a person", runCompare},
 	{"gonogo", "whether a provider may be promoted: six lines that have to be shown, six that must not be found", runGonogo},
 	{"model", "a fake server of language models for plannerd, honest or wrong in one way", runModel},
 	{"sentences", "Korean commands composed of the catalog, with the plans that they ask for: the planner is held to them", runSentences},

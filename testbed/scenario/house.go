@@ -54,6 +54,7 @@ type house struct {
 
 	facts []Fact // what was answered to what was said and handed in
 	named []core.WorkflowID
+	said  []Said
 }
 
 // begin is when scenarios begin: late enough for every floor that a clock has.

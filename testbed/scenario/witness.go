@@ -22,6 +22,8 @@ type Observation struct {
 	Packets []Packet
 	Events  map[string]int // that the robot told, by name
 	Traces  []wire.Result  // results whose goal was traced, in the order in which they came
+	Said    []Said         // turns of a person with the planner, in their order
+	Present time.Duration  // from the first words of a person to the last
 
 	log []home.Entry // the robot's own
 }
@@ -94,7 +96,7 @@ func (h *house) messages() (out []message, wrong []Fact) {
 func (h *house) observe(s *Scenario) (*Observation, error) {
 	log := h.log.all()
 	msgs, wrong := h.messages()
-	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Events: map[string]int{}, Virtual: time.Since(h.start), log: log, Packets: packets(msgs)}
+	o := &Observation{Facts: h.facts, Methods: map[string]bool{}, Effects: map[string]bool{}, Events: map[string]int{}, Virtual: time.Since(h.start), log: log, Packets: packets(msgs), Said: h.said, Present: present(s, h.done)}
 	add := func(facts []Fact) { o.Facts = append(o.Facts, facts...) }
 	var side []Line
 	if h.ferry != nil {

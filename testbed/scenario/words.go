@@ -45,6 +45,7 @@ func (h *house) say(arg string) error {
 	if a.Dispatched {
 		what = fmt.Sprintf("sends %d steps", len(a.Requests))
 	}
+	h.said = append(h.said, turnOf(time.Since(h.start), a.Decision, a.Dispatched))
 	h.note("turn", "%s %s, model calls %d", a.Decision.OwnerSelection, what, a.ModelCalls)
 	if t := a.Decision.Trace; t != nil && t.Second != nil && (t.Second.Changed || a.Decision.OwnerSelection != turn.DEF) {
 		h.note("grey", "%s before %s, second pass between %s and %s by %s", a.Decision.OwnerSelection, a.Decision.RunnerUpFamily, t.SecondNeed.Pair[0], t.SecondNeed.Pair[1], t.Second.By)
