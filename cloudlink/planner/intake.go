@@ -185,7 +185,7 @@ func (s *Server) applyAck(tx *store.Tx, env wire.Envelope, a *aftermath) error {
 		row.AnsweredAt = ms(s.opt.Now())
 		row.State = map[bool]store.State{true: store.Accepted, false: store.Refused}[env.Ack.Accepted]
 	}
-	if err := tx.PutDown(row); err != nil {
+	if err := errors.Join(tx.PutDown(row), s.endSchedule(tx, row)); err != nil {
 		return err
 	}
 	a.touch(env.DeviceID, false)

@@ -74,11 +74,15 @@ const leftFor = 5 * time.Minute
 
 // addKept tells what the device keeps for later, what is kept of its people, and what was left open.
 func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
-	list, err := s.schedulesOf(tx, ask.DeviceID, s.opt.Now())
+	rows, err := tx.LiveSchedules(ask.DeviceID, ms(s.opt.Now()), schedulesShown)
 	if err != nil {
 		return err
 	}
-	for _, v := range list {
+	for _, row := range rows {
+		v, err := s.viewSchedule(tx, row, s.opt.Now())
+		if err != nil {
+			return err
+		}
 		if v.live() {
 			a.Schedules = append(a.Schedules, v.kept())
 		}
@@ -199,12 +203,41 @@ func (v *scheduleView) takePlan(row store.Down, p wire.Plan) {
 	}
 }
 
-// takeCancel: a device that does not know the schedule has let go of it as well.
+// overAt is when the only time of a schedule has passed (ms); 0: it comes again, or nobody can read when.
+func overAt(w wire.Schedule) int64 {
+	if w.On == "" {
+		return 0
+	}
+	at, ok := schedule.Next(w, time.Unix(0, 0))
+	if !ok {
+		return 0
+	}
+	return ms(at)
+}
+
+// endSchedule notes that a device keeps a schedule no more, by its answer to a cancel.
+func (s *Server) endSchedule(tx *store.Tx, row store.Down) error {
+	if row.Type != string(wire.TypeControl) || !letGo(row) {
+		return nil
+	}
+	env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
+	if err != nil || env.Control.Verb != "cancel" || env.Control.Scope != "workflow" && env.Control.Scope != "schedule" {
+		return err
+	}
+	return tx.EndSchedule(row.WorkflowID, ms(s.opt.Now()))
+}
+
+// letGo says whether an answer to a cancel means that the device has nothing of the schedule: one that does not know it has let go as well.
+func letGo(row store.Down) bool {
+	return row.State == store.Accepted || row.State == store.Refused && (row.ReasonCode == "unknown_target" || row.ReasonCode == "already_terminal")
+}
+
+// takeCancel takes a cancel with its answer.
 func (v *scheduleView) takeCancel(row store.Down) {
 	switch {
 	case row.State.Open():
 		v.State = scheduleCancelling
-	case row.State == store.Accepted, row.State == store.Refused && (row.ReasonCode == "unknown_target" || row.ReasonCode == "already_terminal"):
+	case letGo(row):
 		v.State = scheduleCancelled
 	}
 }
@@ -364,7 +397,7 @@ func (s *Server) carrySchedule(tx *store.Tx, row store.Turn, a *turnAnswer) erro
 			if err != nil {
 				return fmt.Errorf("cannot keep note: %w", err)
 			}
-			if err := tx.AddSchedule(store.Schedule{WorkflowID: a.WorkflowID, DeviceID: row.DeviceID, CreatedAt: row.CreatedAt, Note: note}); err != nil {
+			if err := tx.AddSchedule(store.Schedule{WorkflowID: a.WorkflowID, DeviceID: row.DeviceID, CreatedAt: row.CreatedAt, Note: note, OverAt: overAt(*wish.Schedule)}); err != nil {
 				return err
 			}
 			workflows = []string{a.WorkflowID}

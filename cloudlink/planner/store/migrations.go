@@ -165,6 +165,9 @@ var migrations = []string{
 	) STRICT, WITHOUT ROWID;
 	CREATE INDEX experiences_workflow ON experiences (workflow_id);`,
 	`CREATE INDEX cloud_steps_telling ON cloud_steps (device_id, due_at) WHERE state = 'telling';`,
+	`ALTER TABLE schedules ADD COLUMN over_at INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE schedules ADD COLUMN ended_at INTEGER NOT NULL DEFAULT 0;
+	CREATE INDEX schedules_live ON schedules (device_id, created_at, workflow_id) WHERE ended_at = 0;`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

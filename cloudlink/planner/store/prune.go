@@ -14,11 +14,12 @@ func (t *Tx) PruneMessages(before int64, limit int) (int64, error) {
 
 // PruneRecords deletes workflows that ended before a moment (ms) with what was sent about them, and turns and controls of before it:
 // at most limit of each. A workflow without a result has ended if no device can have it: all that was submitted of it was refused or
-// has expired. A template that a device keeps stays. It gives the number of rows.
+// has expired, or it was a schedule that was let go of or whose only time has passed. A template that a device keeps stays. It gives the number of rows.
 func (t *Tx) PruneRecords(before int64, limit int) (int64, error) {
 	ids, err := many(t, scanText, `SELECT workflow_id FROM workflows w WHERE created_at < ? AND (status != '' AND result_at < ? OR status = ''
-		AND NOT EXISTS (SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.state IN ('queued', 'sent', 'accepted'))) LIMIT ?`,
-		before, before, limit)
+		AND NOT EXISTS (SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.state IN ('queued', 'sent', 'accepted'))
+		OR EXISTS (SELECT 1 FROM schedules s WHERE s.workflow_id = w.workflow_id AND (s.ended_at > 0 AND s.ended_at < ? OR s.over_at > 0 AND s.over_at < ?))) LIMIT ?`,
+		before, before, before, before, limit)
 	if err != nil {
 		return 0, fmt.Errorf("cannot list workflows to prune: %w", err)
 	}

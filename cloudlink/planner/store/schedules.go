@@ -9,19 +9,24 @@ type Schedule struct {
 	DeviceID   string
 	CreatedAt  int64  // ms
 	Note       []byte // JSON: what it is in words of people; nil: nobody said
+	OverAt     int64  // ms: when its only time has passed; 0: it comes again
+	EndedAt    int64  // ms: when its device said that it keeps it no more; 0: it may
 }
 
-const scheduleColumns = `workflow_id, device_id, created_at, note`
+const scheduleColumns = `workflow_id, device_id, created_at, note, over_at, ended_at`
 
 func scanSchedule(r scanner) (s Schedule, err error) {
-	err = r.Scan(&s.WorkflowID, &s.DeviceID, &s.CreatedAt, &s.Note)
+	err = r.Scan(&s.WorkflowID, &s.DeviceID, &s.CreatedAt, &s.Note, &s.OverAt, &s.EndedAt)
 	return s, err
 }
 
-// AddSchedule keeps that a workflow is a schedule. What is known of it stays, but for a note where there was none.
+// AddSchedule keeps that a workflow is a schedule. What is known of it stays, but for a note where there is one now. Of several revisions
+// nobody knows here which one counts, so that it is over when the last of them is.
 func (t *Tx) AddSchedule(s Schedule) error {
-	_, err := t.exec(`INSERT INTO schedules (`+scheduleColumns+`) VALUES (?,?,?,?)
-		ON CONFLICT (workflow_id) DO UPDATE SET note = coalesce(excluded.note, note)`, s.WorkflowID, s.DeviceID, s.CreatedAt, s.Note)
+	_, err := t.exec(`INSERT INTO schedules (`+scheduleColumns+`) VALUES (?,?,?,?,?,?)
+		ON CONFLICT (workflow_id) DO UPDATE SET note = coalesce(excluded.note, note),
+		over_at = CASE WHEN excluded.over_at = 0 OR over_at = 0 THEN 0 ELSE max(excluded.over_at, over_at) END`,
+		s.WorkflowID, s.DeviceID, s.CreatedAt, s.Note, s.OverAt, s.EndedAt)
 	if err != nil {
 		return fmt.Errorf("cannot store schedule %s: %w", s.WorkflowID, err)
 	}
@@ -41,6 +46,24 @@ func (t *Tx) Schedules(deviceID string, limit int) ([]Schedule, error) {
 		return nil, fmt.Errorf("cannot list schedules: %w", err)
 	}
 	return out, nil
+}
+
+// LiveSchedules lists those of a device that may still begin something at a moment (ms), newest first.
+func (t *Tx) LiveSchedules(deviceID string, now int64, limit int) ([]Schedule, error) {
+	out, err := many(t, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE device_id = ? AND ended_at = 0 AND (over_at = 0 OR over_at > ?)
+		ORDER BY created_at DESC, workflow_id DESC LIMIT ?`, deviceID, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list schedules of device %s: %w", deviceID, err)
+	}
+	return out, nil
+}
+
+// EndSchedule notes that a device keeps a schedule no more; nothing where the workflow is none.
+func (t *Tx) EndSchedule(workflowID string, at int64) error {
+	if _, err := t.exec(`UPDATE schedules SET ended_at = ? WHERE workflow_id = ? AND ended_at = 0`, at, workflowID); err != nil {
+		return fmt.Errorf("cannot end schedule %s: %w", workflowID, err)
+	}
+	return nil
 }
 
 // Slots is what a turn has left open for the next one of its device.
