@@ -40,13 +40,16 @@ func Preclassify(in turn.Input, seen rules.Seen, x registry.Excerpt, history tur
 	h.HasFRGScope = asks && (seen.Weather || seen.Outside)
 	h.HasContentCue = asks && named(seen, "story")
 	h.HasStableDeviceQnATarget = asks && (seen.Product || seen.About && len(h.DeviceQnATopics) > 0 && !h.HasSelfTarget)
-	h.HasCoherentConversationPurpose = !seen.ToDo && (hint("conversation") && (!seen.Fragment || seen.Personal) || seen.Personal && seen.Statement)
+	h.HasCoherentConversationPurpose = !seen.ToDo && (hint("conversation") && (!seen.Fragment || seen.Personal) || seen.Personal && seen.Statement || seen.Words <= mostGreeting && s.has(own.Greeting))
 	h.HasClearConversationReplyShape = !seen.Fragment && (seen.Statement || asks || seen.Comfort)
 	h.LooksFragmentary = seen.Fragment
 	h.PublicMatches = public(seen, s, x)
 	h.STTNullResponseStrategy = strategy(h, seen, history)
 	return h
 }
+
+// mostGreeting is how many words of thanks or a greeting are no more than that.
+const mostGreeting = 4
 
 // noHints are the marks where none were made.
 func noHints() turn.Hints {

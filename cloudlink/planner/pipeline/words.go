@@ -89,6 +89,7 @@ var own = func() (w struct {
 	SelfStyle catalog.Aliases `json:"self_style"`
 	NoTarget  catalog.Aliases `json:"no_target"`
 	Self      catalog.Aliases `json:"self"`
+	Greeting  catalog.Aliases `json:"greeting"`
 }) {
 	if err := json.Unmarshal(wordsFile, &w); err != nil {
 		panic("internal error: words.json: " + err.Error())
