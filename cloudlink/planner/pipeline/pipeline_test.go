@@ -154,7 +154,7 @@ func TestGreyZones(t *testing.T) {
 		{"청정", turn.STTNull, turn.DEF, "STT_NULL_SOFT", "DEF STT_NULL", turn.STTNull},
 		{"고마워", turn.DEF, turn.STTNull, "", "DEF STT_NULL", turn.DEF},
 		{"요즘 서울 사는 친구가 왜 연락이 없지", turn.DEF, turn.STTNull, "", "DEF STT_NULL", turn.DEF}, // a place is named, and nothing of it is asked
-		{"thank you", turn.DEF, turn.STTNull, "", "DEF STT_NULL", turn.DEF}, // two words, and a plain target
+		{"thank you", turn.DEF, turn.STTNull, "", "DEF STT_NULL", turn.DEF},             // two words, and a plain target
 		{"good morning", turn.DEF, turn.STTNull, "", "DEF STT_NULL", turn.DEF},
 		{"사랑의 시작", turn.STTNull, turn.DEF, "STT_NULL_GENERIC", "DEF STT_NULL", turn.STTNull},
 		{"나한테 어울리는 옷 살 만한 매장 추천해줘", turn.FRG, turn.DEF, "", "DEF FRG", turn.FRG}, // a shop, for one's own clothes
