@@ -1,6 +1,9 @@
 package rules
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // mood is what a clause does: it asks for something, asks about something, states something, or names it without a verb.
 type mood string
@@ -51,6 +54,9 @@ func split(items []item, t text) []clause {
 			}
 			continue
 		}
+		if !ends && i+1 < len(items) && it.kind == kindVerb && (it.key == "go" || it.key == "visit") && it.fn == "decl" && strings.HasSuffix(t.span(it.start, it.end), "다") {
+			it.fn = "seq" // "들렀다 충전하러 가"
+		}
 		cur = append(cur, it)
 		if ends && i+1 < len(items) && !(isPredicate(it) && (isLink(it.fn) || it.fn == "cond" || it.fn == "reason")) {
 			flush("")
@@ -60,7 +66,7 @@ func split(items []item, t text) []clause {
 			flush(it.fn)
 			continue
 		}
-		if isPredicate(it) && isFinal(it.fn) && !followedByQuery(items[i+1:]) && !asksFor(items[i+1:]) {
+		if isPredicate(it) && isFinal(it.fn) && !followedByQuery(items[i+1:]) && !asksFor(items[i+1:]) && !quotes(items[i+1:]) {
 			flush("")
 		}
 	}
@@ -91,6 +97,9 @@ func isFinal(fn string) bool {
 
 // asksFor says whether the rest is a polite frame around what was said: 바랍니다.
 func asksFor(rest []item) bool { return len(rest) > 0 && rest[0].key == "ask" }
+
+// quotes says whether the next word ends a quotation: "챙겨 가라고".
+func quotes(rest []item) bool { return len(rest) > 0 && strings.HasSuffix(rest[0].text, "라고") }
 
 // followedByQuery says whether the rest only asks to tell ("어떤지 알려줘") or wishes ("주면 좋겠어").
 func followedByQuery(rest []item) bool {

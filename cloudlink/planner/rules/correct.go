@@ -8,6 +8,35 @@ import (
 
 // What is said beside what is wanted: "퀴즈 말고 동화", "볼륨 30 말고 40으로", "청정은 놔두고", "아니면".
 
+// fronted gives a thing that stands before the condition to the clause that does something with it: "뉴스는 청정 끝나면 알려 줘". A condition
+// keeps what it is about.
+func fronted(all []clause) []clause {
+	for i := 0; i+1 < len(all); i++ {
+		c, next := &all[i], &all[i+1]
+		if c.link != "cond" || len(next.find(kindThing)) > 0 {
+			continue
+		}
+		first := slices.IndexFunc(c.items, func(it item) bool { return it.kind == kindThing })
+		if first < 0 || c.items[first].role != "topic" && c.items[first].role != "obj" {
+			continue
+		}
+		if slices.ContainsFunc(c.items[:first], func(it item) bool { return it.kind != kindWhen && it.kind != kindFiller && it.kind != kindManner }) {
+			continue
+		}
+		rest := c.items[first+1:]
+		about := slices.ContainsFunc(rest, func(it item) bool {
+			return it.kind == kindThing || it.kind == kindState && (it.key == "need" || it.key == "rain")
+		})
+		if !about {
+			continue
+		}
+		next.items = slices.Concat(c.items[:first+1], next.items)
+		c.items = slices.Clone(rest)
+		c.start = rest[0].start
+	}
+	return all
+}
+
 // slots say what may stand in the place of an excluded word: another thing for a thing, another value for a value.
 var slots = map[kind][]kind{
 	kindThing: {kindThing, kindActNoun, kindVerb}, kindForeign: {kindThing}, kindUnknown: {kindThing}, kindActNoun: {kindThing, kindActNoun, kindVerb},

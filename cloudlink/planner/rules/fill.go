@@ -154,7 +154,7 @@ func (g *grounding) takeRest(in *intent, _ action, op catalog.Operation) *doubt 
 		case kindNumber, kindPercent:
 			ok = ok || op.ReadOnly && g.clause.mood == moodQuery
 		}
-		if !ok || slices.Contains(strayRoles, it.role) || it.kind == kindThing && !in.frame.standsFor(it.role, in.act) {
+		if !ok || slices.Contains(strayRoles, it.role) && !(it.role == "from" && it.kind == kindThing) || it.kind == kindThing && !in.frame.standsFor(it.role, in.act) {
 			return &doubt{reason: doubtUnknownWord}
 		}
 	}

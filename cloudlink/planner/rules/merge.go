@@ -186,6 +186,9 @@ func mergeTimes(items []item) []item {
 			case it.kind == kindAfter, it.kind == kindVerb && it.key == "wait" && isLink(it.fn):
 				out[last].kind, out[last].end = kindDelay, it.end
 				continue
+			case it.kind == kindState && it.key == "become" && it.fn == "cond" && last > 0 && out[last-1].kind == kindSince:
+				out[last].kind, out[last].end = kindDelay, it.end // "간 지 30초 되면"
+				continue
 			case it.kind == kindDuring, it.kind == kindParticle && it.key == "only":
 				out[last].kind, out[last].end = kindSpan, it.end
 				continue

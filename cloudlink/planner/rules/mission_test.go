@@ -191,7 +191,7 @@ var paraphrases = []sentence{
 	{"지금 하는 일 전부 중지해", "cancel all"},
 }
 
-// unseen is a second batch, kept away from until the rules were done. Its first figure stands in docs/planner.md.
+// unseen is a second batch, kept away from the rules until they had been made for the first.
 var unseen = []sentence{
 	{"주방으로 얼른 가 봐", "setMoveTo(position=주방)"},
 	{"저기 주방으로 가 주겠니", "setMoveTo(position=주방)"},

@@ -57,7 +57,7 @@ func (p *reader) clausesOf(items []item, t text) []clause {
 	if p.lang == english {
 		return englishClauses(items, t)
 	}
-	all := split(items, t)
+	all := fronted(split(items, t))
 	for i := 0; i < len(all); i++ {
 		parts := spread(all[i])
 		if len(parts) < 2 || all[i].link != "chain" {
