@@ -381,6 +381,9 @@ func open(in turn.Input) []string {
 
 // created is the schedule as a wish, with the steps that are done then.
 func (b *Book) created(in turn.Input, s *said, d turn.Decision, t task, w when) turn.Decision {
+	if t.function == Reminder {
+		w.end = unsaid // of an event that lasts it is said when it begins
+	}
 	sched := w.wire(in.Now)
 	d.Steps = b.until(t.steps, sched)
 	d.TurnMode = turn.Mode(d.Steps)
@@ -406,7 +409,7 @@ func (w when) wire(now time.Time) wire.Schedule {
 // listed answers what is kept.
 func (b *Book) listed(in turn.Input, s *said, by string) turn.Decision {
 	d := owned(opList, by, s)
-	if strings.Contains(squeeze(s.text), "수있") || s.english && strings.HasPrefix(s.text, "can you") {
+	if strings.Contains(squeeze(s.text), "수있") && !hasWord(s.text, korean.Ask) && !has(s.text, korean.Wonder) && has(s.text, []string{"예약할", "설정할", "등록할", "맞출", "알릴", "추가할", "잡을"}) || s.english && strings.HasPrefix(s.text, "can you") {
 		d.TTSResponse = say(s.english, "can")
 		return d
 	}

@@ -48,7 +48,7 @@ func (s *said) words() *lists {
 func read(in turn.Input) *said {
 	s := &said{english: isEnglish(in)}
 	plain := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(",.!?~…\"'“”‘’", r) && r != '~' {
+		if strings.ContainsRune(",.!?()[]~…\"'“”‘’", r) && r != '~' {
 			return ' '
 		}
 		return r
@@ -67,7 +67,7 @@ func read(in turn.Input) *said {
 	}
 	s.rest = s.without()
 	w := s.words()
-	s.noun = has(s.text, w.Nouns) || s.english && strings.Contains(s.text, "remind")
+	s.noun = has(s.text, w.Nouns) || !s.english && has(s.text, w.Reminders) || s.english && strings.Contains(s.text, "remind")
 	s.question = strings.Contains(in.Text, "?") || s.asks()
 	s.op = s.operation(in.Text)
 	return s
@@ -163,13 +163,17 @@ func (s *said) asks() bool {
 	}
 	what := slices.ContainsFunc(strings.Fields(s.text), func(f string) bool { return strings.HasPrefix(f, "뭐") || strings.HasPrefix(f, "뭘") })
 	asked := what || hasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
-	return asked || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !has(last, []string{"줘", "주세"})
+	if strings.Contains(s.text, "라고") || strings.Contains(s.text, "다고") {
+		return asked
+	}
+	wonders := has(s.text, w.Wonder) || s.noun && slices.ContainsFunc(w.NounEnds, func(e string) bool { return strings.HasSuffix(last, e) }) && !has(last, []string{"줄래", "줄수", "주실"})
+	return asked || wonders || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !has(last, []string{"줘", "주세"})
 }
 
 // operation says what is wanted of schedules.
 func (s *said) operation(original string) string {
 	w := s.words()
-	give := !s.english && has(lastWords(s.text, 2), []string{"줘", "줄래", "주세", "주실", "주겠", "주라", "달라", "부탁"})
+	give := !s.english && has(lastWords(s.text, 3), []string{"줘", "줄래", "주세", "주실", "주겠", "주라", "달라", "부탁", "줄 수", "주실 수"}) && !has(s.text, w.Wonder) && !has(lastWords(s.text, 3), w.Look)
 	switch {
 	case s.english && s.question:
 		return opList
@@ -179,7 +183,7 @@ func (s *said) operation(original string) string {
 		return opCancel
 	case has(s.text, w.Change) && (s.noun || s.movesTo()), s.noun && s.movesTo() && !give && !has(s.rest, []string{"해", "켜", "꺼"}):
 		return opChange
-	case s.noun && s.shows():
+	case s.noun && (s.shows() || !s.english && has(lastWords(s.text, 2), w.Look) && !strings.Contains(s.text, "라고")):
 		return opList
 	}
 	return opCreate

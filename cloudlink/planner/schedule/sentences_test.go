@@ -176,6 +176,10 @@ func TestSentences(t *testing.T) {
 		{"내일 오후 2시 치과 일정 추가해줘", "create reminder 2026-12-01 14:00"},
 		{"알람 맞춰줘", "asks start_time"},
 		{"7시에 깨워줘", "create reminder 2026-11-30 19:00"},
+		{"내일 오후 5시 미용실 예약 일정을 캘린더에 꼭 추가해 줘", "create reminder 2026-12-01 17:00"},
+		{"모레 오전 10시에 택배 받기 할 일 목록에 넣어 주라", "create reminder 2026-12-02 10:00"},
+		{"일정 등록: 이사(12월 5일 오전 9시부터 11시)", "create reminder 2026-12-05 09:00"}, // said when it begins
+		{"매일 저녁 8시에 화초 물 주는 알람 설정해 줄 수 있니", "create reminder daily 20:00"},
 		{"10분 타이머 맞춰줘", "create reminder 2026-11-30 10:10"},
 		{"타이머 3분 설정해줘", "create reminder 2026-11-30 10:03"},
 		// what is told then
@@ -200,6 +204,11 @@ func TestSentences(t *testing.T) {
 		{"내일 예약 알려줘", "list"},
 		{"알람 몇 시야", "list"},
 		{"이번 주 일정 뭐야", "list"},
+		{"내일 오후에 일정이 비어 있니", "list"},
+		{"모레 약속이 몇 시인지 알려 줘", "list"},
+		{"이번 주 일정 좀 찾아 줘", "list"},
+		{"캘린더에서 치과 일정 검색해 줘", "list"},
+		{"내일 아침 알람 취소해 줄 수 있니", "nothing"},
 		{"매일 6시에 청정 예약했어?", "list"},
 		{"저녁 7시에 청정 예약할 수 있어?", "nothing"},
 		{"매일 오후 6시 청정 예약 취소해줘", "nothing"},

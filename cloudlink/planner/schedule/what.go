@@ -108,7 +108,8 @@ func (b *Book) taskIn(in turn.Input, request string, en bool) task {
 		return task{}
 	}
 	forms := []string{request}
-	if !en {
+	if len(strings.Fields(request)) > 5 { // more than the name of something to be done
+	} else if !en {
 		forms = append(forms, request+" 해 줘", request+" 켜 줘")
 	} else {
 		forms = append(forms, "start "+request, "turn on "+request)
@@ -212,15 +213,46 @@ func (s *said) reminder() (string, bool) {
 			return strings.TrimSpace(before) + quote + " 알려 달라고 하셨어요.", true
 		}
 	}
-	cut, _, _ := cutEnd(text, korean.SetVerbs)
-	before, _, ok := cutEnd(trimParticle(cut), korean.Reminders)
-	if !ok {
-		before, _, ok = cutEnd(trimParticle(text), korean.Reminders)
-	}
+	before, ok := s.setDown(text)
 	if strings.TrimSpace(before) == "" && strings.Contains(text, "타이머") {
 		return "타이머가 끝났어요.", ok
 	}
 	return noun(before), ok
+}
+
+// setDown is what stands before the noun of a reminder behind which nothing is said but that it is to be set: "회의 일정 캘린더에 추가해 줘".
+func (s *said) setDown(text string) (before string, ok bool) {
+	at := -1
+	for _, n := range korean.Reminders {
+		if i := strings.LastIndex(text, n); i+len(n) > at && i >= 0 {
+			at = i + len(n)
+		}
+	}
+	if at < 0 {
+		return "", false
+	}
+	for _, f := range strings.Fields(text[at:]) {
+		if !slices.ContainsFunc(korean.SetWords, func(w string) bool { return strings.HasPrefix(f, w) }) {
+			return s.announced(text[at:], text[:at])
+		}
+	}
+	before = text[:at]
+	for range 3 {
+		cut, _, found := cutEnd(trimParticle(before), korean.Reminders)
+		if !found {
+			break
+		}
+		before = strings.TrimSuffix(strings.TrimSpace(cut), "에")
+	}
+	return before, true
+}
+
+// announced is what stands behind "일정 등록:".
+func (s *said) announced(behind, noun string) (string, bool) {
+	first, rest, more := strings.Cut(strings.TrimLeft(behind, " :"), " ")
+	set := slices.Contains([]string{"등록", "추가", "등록:", "추가:"}, first)
+	_, _, bare := cutEnd(noun, korean.Reminders)
+	return strings.TrimSpace(rest), set && more && bare && len(strings.Fields(noun)) == 1
 }
 
 // told is what is to be told by a sentence that names no reminder: "회의 알려 줘".

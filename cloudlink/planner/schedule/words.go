@@ -22,6 +22,10 @@ type lists struct {
 	Change         []string          `json:"change"`
 	Ask            []string          `json:"ask"`
 	Show           []string          `json:"show"`
+	Look           []string          `json:"look"`               // asks to be shown, wherever it stands behind a noun
+	NounEnds       []string          `json:"noun_question_ends"` // a question, where a noun is there
+	Wonder         []string          `json:"wonder"`             // an embedded question: "언제인지 알려 줘"
+	SetWords       []string          `json:"set_words"`          // what the words begin with that may stand behind the noun of a reminder
 	QuestionEnds   []string          `json:"question_ends"`
 	State          []string          `json:"state"`
 	Request        []string          `json:"request"`
