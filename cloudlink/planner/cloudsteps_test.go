@@ -396,6 +396,7 @@ func TestTurnsThatAgentsAnswer(t *testing.T) {
 	o.fails.Store(true)
 	v = r.turn("rb-1", "weather")
 	want(t, v["cloud_steps"].([]any)[0].(object), "reason_code", agents.ReasonFailed)
+	want(t, v, "decision.speech_act", "failed")
 	d.quiet()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/agents"
+	"deviceagent/cloudlink/planner/running"
 	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
@@ -269,6 +270,9 @@ func (s *Server) answerHere(ctx context.Context, in turn.Input, a *turnAnswer) {
 	}
 	if said, did, ok := s.opt.Agents.Answer(ctx, in, a.Decision); ok {
 		a.TTSResponse, a.Decision.TTSResponse, a.CloudSteps = said, said, did
+		if len(did) > 0 && !slices.ContainsFunc(did, func(d agents.Did) bool { return d.State == "completed" }) {
+			a.Decision.SpeechAct = running.Failed
+		}
 	}
 }
 

@@ -40,7 +40,8 @@ func TestSourcesThatLie(t *testing.T) {
 		{"a heat that cannot be", text(strings.ReplaceAll(forecastJSON, "9.4", "940")), ReasonUnreadable, ReasonUnreadable},
 		{"a day without values", text(`{"daily":{"time":["2026-11-30"]}}`), ReasonUnreadable, ReasonUnreadable},
 		{"values that are words", text(`{"daily":{"time":["2026-11-30"],"weather_code":["rain"]}}`), ReasonUnreadable, ReasonUnreadable},
-		{"larger than may be", text(strings.Repeat("a", maxBody+1)), ReasonUnreadable, ReasonUnreadable},
+		{"a feed larger than may be", text(feedXML + strings.Repeat(" ", maxBody)), ReasonUnreadable, ReasonUnreadable},
+		{"a forecast larger than may be", text(forecastJSON + strings.Repeat(" ", maxBody)), ReasonUnreadable, ReasonUnreadable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			url := serve(t, tc.h)

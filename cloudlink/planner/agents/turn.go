@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/condition"
 )
@@ -33,7 +34,7 @@ func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (sa
 	ctx, cancel := context.WithTimeout(ctx, turnDeadline)
 	defer cancel()
 	in.Locale = LocaleOf(in.Text, in.Locale)
-	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil || d.Memo != nil || d.Asks != nil {
+	if d.AskFollowUp || len(d.MissingSlots) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil || d.Memo != nil || d.Asks != nil || d.Answers != nil || d.Slots != nil {
 		return "", nil, false
 	}
 	if len(d.Steps) > 0 {
@@ -53,14 +54,21 @@ func (a *Agents) Answer(ctx context.Context, in turn.Input, d turn.Decision) (sa
 		did = a.all(ctx, in, []turn.Step{step})
 		return spoken(did, in.Locale), did, true
 	case turn.DEF:
-		if d.Model != nil && d.Model.Verdict == "model" { // its words are conversation already
-			return "", nil, false
+		if general(d) {
+			said = converse(in.Text, in.Locale)
 		}
-		said = converse(in.Text, in.Locale)
 	case turn.STTNull:
-		said = repair(d.STTNullSubtype, in.Locale)
+		if general(d) {
+			said = repair(d.STTNullSubtype, in.Locale)
+		}
 	}
 	return said, nil, said != ""
+}
+
+// general says whether a decision says no more than what is said to everything of its family. Other words stand: a model's, or an answer to
+// what was talked about.
+func general(d turn.Decision) bool {
+	return d.TTSResponse == "" || d.TTSResponse == rules.Reply(d.OwnerSelection, false) || d.TTSResponse == rules.Reply(d.OwnerSelection, true)
 }
 
 // briefOf makes the step of a question about what is outside.

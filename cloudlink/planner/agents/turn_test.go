@@ -127,15 +127,18 @@ func TestSingleTurns(t *testing.T) {
 		}
 	}
 	for name, d := range map[string]turn.Decision{
-		"a refusal":                 {OwnerSelection: turn.UNS},
-		"an order":                  {OwnerSelection: turn.ODL},
-		"a question back":           {OwnerSelection: turn.FRG, AskFollowUp: true},
-		"a slot that is open":       {OwnerSelection: turn.FRG, MissingSlots: []string{"place"}},
-		"a control":                 {OwnerSelection: turn.DEF, Control: &wire.Control{}},
-		"a model's own words":       {OwnerSelection: turn.DEF, Model: &turn.ModelTrace{Verdict: "model"}},
-		"a wish about schedules":    {OwnerSelection: turn.SCH, Schedule: &turn.ScheduleWish{}},
-		"a plan that is revised":    {OwnerSelection: turn.FRG, Revises: &turn.Revises{}},
-		"entertainment of no story": {OwnerSelection: turn.ETR},
+		"a refusal":                  {OwnerSelection: turn.UNS},
+		"an order":                   {OwnerSelection: turn.ODL},
+		"a question back":            {OwnerSelection: turn.FRG, AskFollowUp: true},
+		"a slot that is open":        {OwnerSelection: turn.FRG, MissingSlots: []string{"place"}},
+		"a control":                  {OwnerSelection: turn.DEF, Control: &wire.Control{}},
+		"a model's own words":        {OwnerSelection: turn.DEF, TTSResponse: "저도 그 노래 알아요."},
+		"an answer to what was said": {OwnerSelection: turn.DEF, TTSResponse: "알겠어요. 다시 여쭤보지 않을게요."},
+		"an answer to the robot":     {OwnerSelection: turn.DEF, Answers: &turn.Answers{}},
+		"a schedule half said":       {OwnerSelection: turn.FRG, Slots: &turn.Slots{}},
+		"a wish about schedules":     {OwnerSelection: turn.SCH, Schedule: &turn.ScheduleWish{}},
+		"a plan that is revised":     {OwnerSelection: turn.FRG, Revises: &turn.Revises{}},
+		"entertainment of no story":  {OwnerSelection: turn.ETR},
 	} {
 		if said, _, ok := answer(t, a, "무엇", d); ok {
 			t.Errorf("%s was answered with %q", name, said)
