@@ -85,6 +85,9 @@ func (s *Server) addWorkflows(tx *store.Tx, ask turnRequest, a *turn.Around) err
 			return err
 		}
 		a.Ended = append(a.Ended, w)
+		if err := s.addTold(tx, w, row.DeviceID, a); err != nil {
+			return err
+		}
 	}
 	if a.PausedBy, err = pausedBy(tx, ask.DeviceID); err != nil {
 		return err
@@ -96,6 +99,20 @@ func (s *Server) addWorkflows(tx *store.Tx, ask turnRequest, a *turn.Around) err
 		a.Foreground = c.Foreground // else it has ended meanwhile
 	}
 	return nil
+}
+
+// addTold adds the sessions of a workflow that has ended: its step is done when the telling begins.
+func (s *Server) addTold(tx *store.Tx, w turn.Workflow, device string, a *turn.Around) error {
+	if !slices.ContainsFunc(w.Plan.Requests, func(r wire.Request) bool { return r.Skill != "" }) {
+		return nil
+	}
+	rows, err := tx.MessagesOf(device, w.WorkflowID, messagesCounted)
+	for _, m := range rows {
+		if env, err := wire.Decode(m.Payload, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Up}); err == nil {
+			a.Sessions = sessionTold(a.Sessions, env, w.Plan)
+		}
+	}
+	return err
 }
 
 func (s *Server) addOpen(tx *store.Tx, ask turnRequest, row store.Workflow, a *turn.Around) error {

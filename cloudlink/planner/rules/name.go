@@ -14,18 +14,30 @@ func (p *Planner) Name(method string, params wire.Object, locale string) string 
 	if strings.HasPrefix(strings.ToLower(locale), "en") {
 		lang = english
 	}
+	var best *frame
+	fit := -1
 	for _, id := range sortedKeys(p.frames) {
 		f := p.frames[id]
-		in := intent{frame: f, method: catalog.Method(method), params: params}
-		if f.RoomParam != "" {
-			in.said, _ = params[f.RoomParam].V.(string)
+		if f.Method != catalog.Method(method) && (f.SayStop == nil || !f.does(catalog.Method(method))) {
+			continue
 		}
-		stops := f.SayStop != nil && f.Method != in.method && f.does(in.method)
-		if f.Method == in.method || stops {
-			return purpose(lang, in)
+		_, given := params[f.Level]
+		fits := map[bool]int{true: 2}[f.Level != "" && given] // one that sets a level is meant where there is one,
+		if f.Level == "" {
+			fits = 1 // and else one that sets none
+		}
+		if fits > fit {
+			best, fit = f, fits
 		}
 	}
-	return ""
+	if best == nil {
+		return ""
+	}
+	in := intent{frame: best, method: catalog.Method(method), params: params}
+	if best.RoomParam != "" {
+		in.said, _ = params[best.RoomParam].V.(string)
+	}
+	return strings.Join(strings.Fields(purpose(lang, in)), " ")
 }
 
 // does says whether one of the acts of a frame is another operation.

@@ -6,6 +6,7 @@ import (
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/turn"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // allEnded answers "다 했어?": open work is told as it stands; else the last result, as the device has sent it.
@@ -24,17 +25,23 @@ func (r *Runner) allEnded(in turn.Input) turn.Decision {
 	w := in.Around.Ended[0]
 	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "result", ID: w.WorkflowID, Span: w.Result})
 	d.Evidence = append(d.Evidence, proofs(w)...)
-	if w.Result == "completed" && len(w.GivenUp) == 0 {
+	goesOn := slices.ContainsFunc(w.Plan.Requests, func(q wire.Request) bool { return r.goesOn(in, w, q) || r.toldNow(in, w, q) != "" })
+	if w.Result == "completed" && len(w.GivenUp) == 0 && !goesOn {
 		d.SpeechAct, d.TTSResponse = "done", say1(in, "yes_all_done", r.asked(in, w))
 		return d
 	}
 	parts := r.givenUp(in, w)
-	d.SpeechAct = "failed"
+	if d.SpeechAct = "failed"; w.Result == "completed" && len(w.GivenUp) == 0 {
+		d.SpeechAct = "progress"
+	}
 	for _, q := range w.Plan.Requests {
 		now := stepNow(w, q.CloudStepID)
-		text, _ := r.outcome(in, q, now)
-		if slices.Contains(done, now.State) {
+		text, _ := r.outcome(in, w, q, now)
+		if slices.Contains(done, now.State) && !r.goesOn(in, w, q) {
 			text = say1(in, "finished", r.called(in, q))
+		}
+		if told := r.toldNow(in, w, q); told != "" {
+			text = told
 		}
 		parts = append(parts, text)
 	}
@@ -89,8 +96,8 @@ func (r *Runner) about(in turn.Input, noun string, s subject, ask question) turn
 		q := pick(w, meant)
 		d := decided(in, "ended", "", "progress")
 		now := stepNow(w, q.CloudStepID)
-		if d.TTSResponse, d.SpeechAct = r.outcome(in, q, now); ask == during {
-			d.TTSResponse, d.SpeechAct = r.beingDone(in, q, now)
+		if d.TTSResponse, d.SpeechAct = r.outcome(in, w, q, now); ask == during {
+			d.TTSResponse, d.SpeechAct = r.beingDone(in, w, q, now)
 		}
 		if now.State != "" {
 			d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{now}})...)
@@ -112,7 +119,7 @@ func (r *Runner) takenOut(in turn.Input, w turn.Workflow, q wire.Request) turn.D
 		return d
 	}
 	if slices.Contains(over, now.State) {
-		d.TTSResponse, d.SpeechAct = r.outcome(in, q, now)
+		d.TTSResponse, d.SpeechAct = r.outcome(in, w, q, now)
 		d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{now}})...)
 	}
 	return d
@@ -138,6 +145,16 @@ func (r *Runner) telling(in turn.Input, kind string) string {
 	return ""
 }
 
+// toldNow says that the session of a step is being told; empty: none is.
+func (r *Runner) toldNow(in turn.Input, w turn.Workflow, q wire.Request) string {
+	for _, s := range in.Around.Sessions {
+		if s.WorkflowID == w.WorkflowID && s.StepID == q.CloudStepID {
+			return say1(in, "session", r.called(in, q))
+		}
+	}
+	return ""
+}
+
 // content are the steps of a plan that tell something of a kind.
 func content(plan wire.Plan, kind string) (out []wire.Request) {
 	for _, q := range plan.Requests {
@@ -149,11 +166,15 @@ func content(plan wire.Plan, kind string) (out []wire.Request) {
 }
 
 // outcome says how a step stands or has ended, and with which act that is said. Only what the device has proved is done.
-func (r *Runner) outcome(in turn.Input, q wire.Request, now turn.StepNow) (text, act string) {
+func (r *Runner) outcome(in turn.Input, w turn.Workflow, q wire.Request, now turn.StepNow) (text, act string) {
 	name := r.called(in, q)
 	switch {
 	case now.State == "":
 		return say1(in, "no_result", name), "progress"
+	case r.goesOn(in, w, q):
+		return say1(in, "begun", name), "progress"
+	case slices.Contains(done, now.State) && r.onlyBegins(q):
+		return say1(in, "stopped_since", name), "done"
 	case slices.Contains(done, now.State):
 		if now.AgeMS >= longMS {
 			return say1(in, "yes_done_ago", name, ageText(in, now.AgeMS)), "done"
@@ -180,17 +201,49 @@ func (r *Runner) outcome(in turn.Input, q wire.Request, now turn.StepNow) (text,
 }
 
 // beingDone says whether a step is being done now.
-func (r *Runner) beingDone(in turn.Input, q wire.Request, now turn.StepNow) (text, act string) {
+func (r *Runner) beingDone(in turn.Input, w turn.Workflow, q wire.Request, now turn.StepNow) (text, act string) {
 	name := r.called(in, q)
 	switch {
 	case now.AgeMS >= staleMS && !slices.Contains(over, now.State):
-		return r.outcome(in, q, now)
+		return r.outcome(in, w, q, now)
 	case slices.Contains(acting, now.State):
 		return say1(in, "yes_now", name), "progress"
-	case slices.Contains(done, now.State):
+	case slices.Contains(done, now.State) && !r.onlyBegins(q):
 		return say1(in, "no_done", name), "done"
 	case slices.Contains(ahead, now.State) || slices.Contains(waiting, now.State) && now.State != "blocked":
 		return say1(in, "not_begun", name), "progress"
 	}
-	return r.outcome(in, q, now)
+	return r.outcome(in, w, q, now)
+}
+
+// onlyBegins says whether a step is done when its work has begun: of cleaning that nobody waits for the start alone is proved. That it has
+// ended no message says then.
+func (r *Runner) onlyBegins(q wire.Request) bool {
+	op := r.cat.Operations[catalog.Method(q.TaskMethod)]
+	return len(op.MoreEffects) > 0 && !slices.ContainsFunc(q.RequiredEffects, func(e wire.RequiredEffect) bool {
+		return slices.Contains(op.MoreEffects, catalog.EffectID(e.EffectID))
+	})
+}
+
+// goesOn says whether a step is done and its work may still go on, for all that the planner knows: nothing has been stopped since.
+func (r *Runner) goesOn(in turn.Input, w turn.Workflow, q wire.Request) bool {
+	if !r.onlyBegins(q) || !slices.Contains(done, stepNow(w, q.CloudStepID).State) {
+		return false
+	}
+	uses := r.cat.Operations[catalog.Method(q.TaskMethod)].Resources
+	for _, later := range append(slices.Clone(in.Around.Workflows), in.Around.Ended...) { // the latest first
+		same := later.WorkflowID == w.WorkflowID
+		after := !same
+		for _, s := range later.Plan.Requests {
+			stops := slices.ContainsFunc(r.cat.Operations[catalog.Method(s.TaskMethod)].Stops, func(id catalog.ResourceID) bool { return slices.Contains(uses, id) })
+			if after && stops && slices.Contains(done, stepNow(later, s.CloudStepID).State) {
+				return false
+			}
+			after = after || s.CloudStepID == q.CloudStepID
+		}
+		if same {
+			break
+		}
+	}
+	return true
 }

@@ -73,6 +73,14 @@ func (r *Runner) whatNow(in turn.Input) turn.Decision {
 	if len(in.Around.Workflows)+len(in.Around.Sessions) == 0 {
 		parts = append(parts, say1(in, "nothing"))
 	}
+	for _, w := range in.Around.Ended { // what a plan has begun and not ended outlives it
+		for _, q := range w.Plan.Requests {
+			if r.goesOn(in, w, q) && w.AgeMS < r.lasts(q) {
+				parts = append(parts, say1(in, "begun", r.called(in, q)))
+				d.Evidence = append(d.Evidence, proofs(turn.Workflow{WorkflowID: w.WorkflowID, Steps: []turn.StepNow{stepNow(w, q.CloudStepID)}})...)
+			}
+		}
+	}
 	d.TTSResponse = strings.Join(parts, " ")
 	return d
 }
@@ -123,11 +131,14 @@ func (r *Runner) stands(in turn.Input, w turn.Workflow) (parts []string) {
 			continue
 		}
 		group := groupOf(s.State)
+		if group == "finished" && r.goesOn(in, w, q) {
+			group = "begun"
+		}
 		if group != "" {
 			lists[group] = append(lists[group], r.called(in, q))
 		}
 	}
-	for _, group := range []string{"finished", "failed", "now", "paused", "waiting", "left", "unknown"} {
+	for _, group := range []string{"finished", "begun", "failed", "now", "paused", "waiting", "left", "unknown"} {
 		if names := lists[group]; len(names) > 0 {
 			if group == "now" && stale {
 				group = "now_then"
@@ -241,4 +252,15 @@ func ageText(in turn.Input, ms int64) string {
 		}
 	}
 	return ""
+}
+
+// lasts is how long the work of a step goes on by itself, at most.
+func (r *Runner) lasts(q wire.Request) int64 {
+	resolved, faults := r.cat.Resolve(catalog.Method(q.TaskMethod), q.Params.Map())
+	if len(faults) > 0 {
+		return 0
+	}
+	op := r.cat.Operations[catalog.Method(q.TaskMethod)]
+	minutes, _ := resolved.Args["duration_min"].(float64)
+	return max(op.ExpectedMS.For(resolved.Args), int64(minutes)*60_000)
 }

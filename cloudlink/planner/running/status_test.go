@@ -251,3 +251,43 @@ func TestAnAnswerIsOneAndNothingMore(t *testing.T) {
 		}
 	}
 }
+
+// TestA20_WhatHasOnlyBegunIsNotSaidToHaveEnded: A20. A step of cleaning that nobody waits for is done when the cleaning runs. That it goes on, for all
+// that is known, is said as that, also when its plan has ended; and when something has stopped it since, that is said.
+func TestA20_WhatHasOnlyBegunIsNotSaidToHaveEnded(t *testing.T) {
+	r := newRig(t)
+	closed := func(w turn.Workflow, id string, age int64) turn.Workflow {
+		w.WorkflowID, w.Result, w.AgeMS = id, "completed", age
+		for i := range w.Steps {
+			w.Steps[i].Evidence, w.Steps[i].AgeMS = "result", age
+		}
+		return w
+	}
+	begun := closed(r.under("거실로 가서 20분 동안 청정해줘", "completed", "completed"), "wf_1", 60_000)
+	off := closed(r.under("청정 꺼 줘", "completed"), "wf_2", 1000)
+	long := closed(r.under("거실로 가서 20분 동안 청정해줘", "completed", "completed"), "wf_1", 3_600_000)
+	open := open(r.under("거실로 가서 20분 동안 청정하면서 화면 켜", "completed", "completed", "running"))
+	const still = "청정은 시작했고, 그 뒤로 끝났다는 보고는 아직 없어요."
+	for _, tc := range []struct {
+		said  string
+		a     turn.Around
+		reply string
+		act   string
+	}{
+		{"청정 끝났어?", turn.Around{Ended: []turn.Workflow{begun}}, still, Progress},
+		{"청정 중이야?", turn.Around{Ended: []turn.Workflow{begun}}, still, Progress},
+		{"다 했어?", turn.Around{Ended: []turn.Workflow{begun}}, "거실로 이동은 끝났어요. " + still, Progress},
+		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{begun}}, "제가 맡아서 하고 있는 일은 없어요. " + still, Progress},
+		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{long}}, "제가 맡아서 하고 있는 일은 없어요.", Progress},
+		{"지금 뭐 해?", open, "거실로 이동은 끝났어요. " + still + " 지금 화면 켜기 중이에요.", Progress},
+		{"청정 끝났어?", turn.Around{Ended: []turn.Workflow{off, begun}}, "네, 청정은 멈췄어요.", Done},
+		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{off, begun}}, "제가 맡아서 하고 있는 일은 없어요.", Progress},
+		{"청정 끝났어?", turn.Around{Ended: []turn.Workflow{begun, off}}, still, Progress}, // it was begun anew after the stop
+	} {
+		d, _ := r.say(tc.said, tc.a)
+		if d.TTSResponse != tc.reply || d.SpeechAct != tc.act {
+			t.Errorf("%q: says %q (%s), want %q (%s)", tc.said, d.TTSResponse, d.SpeechAct, tc.reply, tc.act)
+		}
+		unchanged(t, d)
+	}
+}
