@@ -391,7 +391,11 @@ func (b *Book) created(in turn.Input, s *said, d turn.Decision, t task, w when) 
 	if len(w.days) > 0 {
 		d.Structure = []string{turn.Recurring}
 	}
-	d.TTSResponse = say(s.english, "create", begins(sched, in.Now, s.english), t.ack)
+	key := "create"
+	if in.Around.Link == "link_lost" {
+		key = "create_later"
+	}
+	d.TTSResponse = say(s.english, key, begins(sched, in.Now, s.english), t.ack)
 	return d
 }
 

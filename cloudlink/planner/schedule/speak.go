@@ -33,6 +33,7 @@ var sentences = map[string][2]string{
 	"change_when":   {"언제로 바꿀까요?", "When should it be then?"},
 	"create":        {"네, %s %s 로봇에 예약을 전할게요.", "%s: %s I will give it to the robot."},
 	"can":           {"네, '매일 오후 6시에 청정'처럼 말씀해 주시면 로봇에 예약을 전할게요.", "Yes. Say, for example, 'cleaning every day at 6 pm', and I will give it to the robot."},
+	"create_later":  {"네, %s %s 로봇과 연결되면 예약을 전할게요.", "%s: %s I will give it to the robot as soon as it can be reached."},
 	"one_by_one":    {"한 번에 한 가지 시간만 예약할 수 있어요. 언제부터 말씀해 주시겠어요?", "One time after the other, please. Which one first?"},
 	"from_now":      {"시작하는 날은 따로 정할 수 없어요. 오늘부터 쳐서 %s 할까요?", "I cannot set the first day. Shall it be %s, from now on?"},
 	"now_and_later": {"지금 할 일과 나중에 할 일은 나누어 말씀해 주시겠어요?", "Could you say separately what to do now and what later?"},

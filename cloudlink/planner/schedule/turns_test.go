@@ -92,6 +92,10 @@ func TestWhatIsSaid(t *testing.T) {
 			t.Errorf("%s\n\tsays %s\n\twant %s", tc.said, got, tc.want)
 		}
 	}
+	d, err := newHomeOf(t).plan.Plan(t.Context(), turn.Input{Text: "매일 오후 6시에 청정 예약해줘", Now: newHomeOf(t).now, Around: turn.Around{Link: "link_lost"}})
+	if want := "네, 매일 오후 6시에 청정할게요. 로봇과 연결되면 예약을 전할게요."; err != nil || d.TTSResponse != want {
+		t.Errorf("without a link says %s (%v), want %s", d.TTSResponse, err, want)
+	}
 	h := newHomeOf(t)
 	h.hear("매일 오후 6시에 거실 청정 예약해줘")
 	h.kept[0].State = "sent"
