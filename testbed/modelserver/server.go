@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,7 @@ type Server struct {
 	behaviour string
 	answers   map[string]json.RawMessage // by utterance
 	words     map[string]string          // of narrow questions, by field
+	owners    map[string]string          // what it said back of an utterance: it stays with that
 	asked     []Asked
 	elsewhere int // requests that followed a redirect
 	stop      chan struct{}
@@ -41,7 +43,7 @@ type Server struct {
 
 // New gives an honest server.
 func New() *Server {
-	return &Server{stop: make(chan struct{}), answers: map[string]json.RawMessage{}, words: map[string]string{}}
+	return &Server{stop: make(chan struct{}), answers: map[string]json.RawMessage{}, words: map[string]string{}, owners: map[string]string{}}
 }
 
 // Close lets go of requests that are kept waiting.
@@ -130,6 +132,12 @@ func (s *Server) honest(a Asked) string {
 	}
 	if answer, ok := s.answers[utterance]; ok && !small {
 		return string(answer)
+	}
+	if owner := s.owners[utterance]; field == "family" && slices.Contains(enumOf(a.Schema), owner) {
+		return string(mustJSON(map[string]string{field: owner}))
+	}
+	if draft, ok := a.Said["draft"].(map[string]any); ok {
+		s.owners[utterance], _ = draft["owner_selection"].(string)
 	}
 	return echo(a)
 }

@@ -186,3 +186,16 @@ func TestPlansOfRobotAndCloudStand(t *testing.T) {
 		t.Errorf("%s: %s", d.Model.Verdict, text64(d))
 	}
 }
+
+// TestTwoWhoAgreeAreNotAskedAgain: for the shape of the words alone; where the model itself asks for a second look it is held.
+func TestTwoWhoAgreeAreNotAskedAgain(t *testing.T) {
+	const said = "높은 장게"
+	for needs, want := range map[bool]int{false: 1, true: 2} {
+		r := newRig(t, OpenAI)
+		r.answer(said, map[string]any{"owner_selection": "STT_NULL", "runner_up_family": "DEF", "needs_second_pass": needs, "family_confidence": "medium"})
+		d, err := r.whole().Plan(t.Context(), turn.Input{TurnID: "t", Text: said, Locale: "ko-KR"})
+		if got := len(r.fake.Asked()); err != nil || got != want || (d.Trace.Second != nil) != needs {
+			t.Errorf("needs %v: %d questions, want %d (%v)", needs, got, want, err)
+		}
+	}
+}

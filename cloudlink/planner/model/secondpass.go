@@ -9,9 +9,13 @@ import (
 )
 
 // pairOf says between which two families a second pass has to decide, and what it asks; ok false: none is needed. It also opens where
-// the first pass closed a turn as talk or noise while the rules had seen something outside.
+// the first pass closed a turn as talk or noise while the rules had seen something outside. For a weak shape of the words alone it is not
+// held where the rules and the model agree.
 func pairOf(draft, d turn.Decision, before *turn.Trace) (secondpass.Pair, bool) {
 	need := secondpass.Need(d, before)
+	if need.Opens && need.Reason == secondpass.WeakShape && draft.OwnerSelection == d.OwnerSelection {
+		return secondpass.Pair{}, false // the rules and the model have said the same
+	}
 	if need.Opens {
 		return secondpass.Of(need.Pair[0], need.Pair[1])
 	}

@@ -19,6 +19,9 @@ var Pairs = []Pair{
 	{turn.STTNull, turn.FRG, "Is there a thing of the outside world in utterance that can be named, such as a title or a place? Then FRG, else STT_NULL."},
 }
 
+// WeakShape is the reason of a need that nobody asked for. Who has a second opinion at hand already does not need it.
+const WeakShape = "an object of no kind, and no clear shape of a reply"
+
 // Of finds the pair of two families.
 func Of(a, b turn.Family) (Pair, bool) {
 	i := slices.IndexFunc(Pairs, func(p Pair) bool { return p.A == a && p.B == b || p.A == b && p.B == a })
@@ -51,7 +54,7 @@ func Need(d turn.Decision, before *turn.Trace) turn.SecondNeed {
 	}
 	if before != nil && d.OwnerSelection != turn.FRG && d.FamilyConfidence != "high" && slices.Contains([]string{turn.UnknownObject, turn.Conversation}, before.Object.Type) && before.Reply.Type != turn.BoundedReply {
 		p, _ := Of(turn.DEF, turn.STTNull)
-		return opens(p, "an object of no kind, and no clear shape of a reply")
+		return opens(p, WeakShape)
 	}
 	return turn.SecondNeed{Reason: "the first pass is sure"}
 }
