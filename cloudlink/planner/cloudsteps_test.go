@@ -11,6 +11,8 @@ import (
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/agents"
+	"deviceagent/cloudlink/planner/store"
+	"deviceagent/cloudlink/planner/turn"
 )
 
 // outside is a feed and a weather source that the test opens and shuts.
@@ -450,4 +452,40 @@ func TestNobodyCarriesStepsOut(t *testing.T) {
 	r.tick()
 	r.stepState("wf_1", "pending")
 	d.quiet()
+}
+
+// Who wants everything forgotten has how quizzes were answered forgotten with it; who has one thing erased of several has not.
+func TestForgottenWithTheRest(t *testing.T) {
+	r, _, _ := cloudRig(t)
+	left := func(wish *turn.MemoWish) (kept []byte) {
+		t.Helper()
+		err := r.store.Update(t.Context(), func(tx *store.Tx) (err error) {
+			if err := r.server.carryMemo(tx, store.Turn{ID: "tn-1", DeviceID: "rb-1"}, wish); err != nil {
+				return err
+			}
+			kept, err = tx.AgentMemory("rb-1")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	err := r.store.Update(t.Context(), func(tx *store.Tx) error {
+		for _, id := range []string{"m-1", "m-2"} {
+			if err := tx.AddMemo(store.Memo{ID: id, DeviceID: "rb-1", Body: []byte(`{"kind":"preference","text":"나는 동화를 좋아해"}`)}); err != nil {
+				return err
+			}
+		}
+		return tx.PutAgentMemory("rb-1", []byte(`{"level":2}`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left(&turn.MemoWish{Verb: "list"}) == nil || left(&turn.MemoWish{Verb: "erase", IDs: []string{"m-1"}}) == nil {
+		t.Error("it went with the first")
+	}
+	if kept := left(&turn.MemoWish{Verb: "erase", IDs: []string{"m-2"}}); kept != nil {
+		t.Errorf("%s is still there", kept)
+	}
 }

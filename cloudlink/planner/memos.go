@@ -55,12 +55,15 @@ func (s *Server) carryMemo(tx *store.Tx, row store.Turn, wish *turn.MemoWish) er
 			return errors.Join(err, eraseErr)
 		}
 	}
-	if wish.Memo == nil {
-		return nil
-	}
 	known, err := memosOf(tx, row.DeviceID)
 	if err != nil {
 		return err
+	}
+	if wish.Verb == "erase" && len(known) == 0 { // nothing is to be remembered: how quizzes were answered neither
+		return tx.EraseAgentMemory(row.DeviceID)
+	}
+	if wish.Memo == nil {
+		return nil
 	}
 	same := func(v memoView) bool {
 		return v.Kind == wish.Memo.Kind && v.Key == wish.Memo.Key && (v.Text == wish.Memo.Text || v.Kind != turn.MemoPreference)

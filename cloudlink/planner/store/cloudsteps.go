@@ -106,3 +106,11 @@ func (t *Tx) PutAgentMemory(deviceID string, value []byte) error {
 	}
 	return nil
 }
+
+// EraseAgentMemory forgets what the agents remember of a device.
+func (t *Tx) EraseAgentMemory(deviceID string) error {
+	if _, err := t.exec(`DELETE FROM agent_memory WHERE device_id = ?`, deviceID); err != nil {
+		return fmt.Errorf("cannot erase agent memory of device %s: %w", deviceID, err)
+	}
+	return nil
+}

@@ -35,6 +35,7 @@ func (t *Tx) PruneRecords(before int64, limit int) (int64, error) {
 	}
 	for _, query := range []string{
 		`DELETE FROM turns WHERE turn_id IN (SELECT turn_id FROM turns WHERE created_at < ? LIMIT ?)`,
+		`DELETE FROM agent_memory WHERE device_id IN (SELECT m.device_id FROM agent_memory m LEFT JOIN devices d USING (device_id) WHERE coalesce(d.seen_at, 0) < ? LIMIT ?)`,
 		`DELETE FROM cloud_steps WHERE (device_id, task_id) IN (SELECT device_id, task_id FROM cloud_steps WHERE due_at < ? LIMIT ?)`,
 		`DELETE FROM down WHERE id IN (SELECT id FROM down WHERE workflow_id = '' AND created_at < ? AND state NOT IN ('queued', 'sent') LIMIT ?)`,
 	} {
