@@ -17,9 +17,13 @@ type said struct {
 	english bool
 }
 
+// mostWords bounds what is looked at of a long speech.
+const mostWords = 100
+
 func saidOf(text string, english bool) said {
 	s := said{english: english}
-	for _, f := range strings.Fields(text) {
+	fields := strings.Fields(text)
+	for _, f := range fields[:min(len(fields), mostWords)] {
 		f = strings.TrimFunc(f, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
 		if f != "" {
 			s.spoken, s.fields = append(s.spoken, f), append(s.fields, strings.ToLower(f))

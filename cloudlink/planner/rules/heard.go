@@ -16,6 +16,7 @@ type Heard struct {
 	out  parsed
 	ev   *evidence // Korean
 	bare bool
+	long bool // over maxRunes: a speech, of which only the beginning is looked at and nothing is done
 
 	rooms []wire.Room // that the device reported
 }
@@ -49,6 +50,10 @@ func (p *Planner) hear(in turn.Input) *Heard {
 	}
 	r := p.reader(p.readers, lang, in.Rooms)
 	h := &Heard{of: in.Text, r: r, out: r.parse(in.Text), rooms: in.Rooms}
+	if len(h.out.text.runes) > maxRunes {
+		h.long = true
+		h.out.text.original, h.out.text.runes = h.out.text.original[:maxRunes], h.out.text.runes[:maxRunes]
+	}
 	if lang == korean {
 		h.ev = newEvidence(p.families, p.families.read(h.out.text), h.out, p.oursOnly(h.out))
 	}

@@ -84,6 +84,8 @@ func (p *Planner) reader(of map[language]*reader, lang language, rooms []wire.Ro
 func (p *Planner) decide(h *Heard) turn.Decision {
 	out, lang := h.out, h.r.lang
 	switch {
+	case h.long:
+		return by("a long speech", p.answer(lang, out, verdict{family: turn.DEF, runnerUp: turn.STTNull}))
 	case out.clear():
 		return by("every word is accounted for", p.act(lang, out))
 	case out.text.runes == nil:

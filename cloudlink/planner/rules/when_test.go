@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 
 	"deviceagent/cloudlink/planner/turn"
@@ -27,6 +28,16 @@ func TestWhatOnlySaysWhen(t *testing.T) {
 	} {
 		if d := plan(t, p, said); d.OwnerSelection != want {
 			t.Errorf("%q: %s, want %s", said, d.OwnerSelection, want)
+		}
+	}
+}
+
+// TestALongSpeechIsTalk: nothing of it is done, whatever stands at its beginning, and it takes no longer to read than its beginning.
+func TestALongSpeechIsTalk(t *testing.T) {
+	p := planner(t)
+	for _, said := range []string{strings.Repeat("주방으로 가 ", 1000), "거실로 가서 청정해 줘. " + strings.Repeat("오늘은 정말 힘든 하루였어. ", 40), strings.Repeat("go to the kitchen ", 100), strings.Repeat("뉴스 틀어 줘 ", 100)} {
+		if d := plan(t, p, said); d.OwnerSelection != turn.DEF || len(d.Steps) > 0 || d.Control != nil {
+			t.Errorf("%.30q…: %s with %d steps", said, d.OwnerSelection, len(d.Steps))
 		}
 	}
 }
