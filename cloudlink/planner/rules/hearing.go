@@ -160,13 +160,16 @@ func (p *reader) roomWords() [][]rune {
 // maxMisheard bounds what is tried: a sentence with more unknown words is not misheard, it is about something else.
 const maxMisheard = 1
 
+// longestMisheard is how long, in letters, the unknown word may be: a whole sentence without its spaces is one that is long.
+const longestMisheard = 40
+
 // misheard reads the words as they may have been meant. ok only if exactly one reading is a whole plan.
 func (p *Planner) misheard(h *Heard) (turn.Decision, bool) {
 	if h.r.lang != korean || h.bare || h.out.control != nil {
 		return turn.Decision{}, false
 	}
 	spots := h.out.unread()
-	if len(spots) == 0 || len(spots) > maxMisheard {
+	if len(spots) == 0 || len(spots) > maxMisheard || spots[0][1]-spots[0][0] > longestMisheard {
 		return turn.Decision{}, false
 	}
 	var found turn.Decision

@@ -169,7 +169,7 @@ func (p *reader) unknowns(runes []rune, start int) []item {
 	}
 	var out []item
 	for cut := start + 1; cut <= end; cut++ {
-		if cut == end || p.lang == korean && p.isSuffix(string(runes[cut:end])) {
+		if cut == end || p.lang == korean && end-cut <= p.lex.longest && p.isSuffix(string(runes[cut:end])) {
 			out = append(out, item{kind: kindUnknown, start: start, end: cut, text: string(runes[start:cut])})
 		}
 	}
