@@ -117,6 +117,30 @@ func TestWhatIsLeftOpenHasAnEnd(t *testing.T) {
 	}
 }
 
+// A change over HTTP is held to what the device takes: times that there are not, and a schedule that never comes, are refused here with their place.
+func TestAChangeIsChecked(t *testing.T) {
+	r := newRig(t).real()
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	id := r.turn("rb-1", "매일 오후 6시부터 7시까지 청정 예약해줘")["workflow_id"].(string)
+	d.say(d.ack(d.next(wire.TypePlan), ""))
+	for body, path := range map[string]string{
+		`{"days":["mon"],"at":"25:00"}`:                                    "workflow.schedule.at",
+		`{"days":["someday"],"at":"18:00"}`:                                "workflow.schedule.days",
+		`{"days":["mon"],"on":"2026-12-24","at":"18:00"}`:                  "workflow.schedule.on",
+		`{"days":["mon"],"at":"18:00","tz":"Mars/Olympus"}`:                "workflow.schedule.tz",
+		`{"days":["mon"],"at":"18:00","end_at":"18:00","tz":"Asia/Seoul"}`: "workflow.schedule.end_at",
+	} {
+		p := r.must(http.StatusUnprocessableEntity, "PUT", "/v1/schedules/"+id, body)
+		if got := faultPaths(p); len(got) == 0 || !strings.HasPrefix(got[0], path) {
+			t.Errorf("%s: faults at %v, want %s", body, got, path)
+		}
+	}
+	r.must(http.StatusBadRequest, "PUT", "/v1/schedules/"+id, `{"at":`)
+	want(t, r.get("/v1/schedules/"+id), "revision", 0)
+}
+
 // Times are those of the home: the turn's zone, else the endpoint's.
 func TestTheZoneOfATurn(t *testing.T) {
 	r := newRig(t).real()
