@@ -71,6 +71,13 @@ func (w *work) partAfter(s *Session, at int64) (part Part, last, ok bool) {
 	return parts[i], i == len(parts)-1, true
 }
 
+// partReminder is the name of parts that are told at each occurrence anew: who is woken each morning is not told a story that has an end.
+const partReminder = "reminder"
+
+func toldAnew(parts []Part) bool {
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p Part) bool { return p.Name != partReminder })
+}
+
 // partsOf are those of the schedule, or, where that was for one date, of its only occurrence.
 func (w *work) partsOf(s *Session) []Part {
 	wf := w.peek(s.Workflow)
@@ -101,9 +108,13 @@ func (w *work) tellOwn(s *Session) {
 	if !live || wf.Steps[i].State != Running || s.Given > 0 || s.MaySpeak {
 		return
 	}
-	if _, _, any := w.partAfter(s, w.dev.Heard[wf.Plan.Template]); any {
+	from := w.dev.Heard[wf.Plan.Template]
+	if toldAnew(w.partsOf(s)) {
+		from = 0
+	}
+	if _, _, any := w.partAfter(s, from); any {
 		s.Own, s.MaySpeak = true, true
-		w.takePart(s, w.dev.Heard[wf.Plan.Template])
+		w.takePart(s, from)
 		w.steerSession(s)
 		return
 	}
@@ -128,7 +139,7 @@ func (w *work) nextPart(s *Session, after Words) {
 
 // partHeard: a part was heard to its end, by the robot's own word. The next occurrence goes on after it.
 func (w *work) partHeard(s *Session, said Words) {
-	if t := w.templateOf(s); s.Own && t != nil && said.Part > w.dev.Heard[t.Plan.Workflow] {
+	if t := w.templateOf(s); s.Own && t != nil && !toldAnew(t.Plan.Prefetch) && said.Part > w.dev.Heard[t.Plan.Workflow] {
 		w.noteHeard(t.Plan.Workflow, said.Part)
 	}
 }

@@ -28,6 +28,25 @@ func TestWhatComesWithASingleDateIsTold(t *testing.T) {
 	}
 }
 
+// A reminder is told at each occurrence, whatever was told before; where one part has another name, it is a story that goes on.
+func TestAReminderIsToldEachTime(t *testing.T) {
+	r := &teller{rig: newRig(t)}
+	ev := r.stories("tp", "일어날 시간이에요.")
+	ev.Plan.Prefetch[0].Name = "reminder"
+	r.ok(*r.do(ev).Answers[0])
+	r.pass(hourMS)
+	for _, night := range []string{"n1", "n2", "n3"} {
+		r.due(night, 0)
+		r.pass(11_000)
+		r.speaks()
+		r.wantSession(core.SessionCompleted, "")
+	}
+	r.wantSaid("일어날 시간이에요.", "일어날 시간이에요.", "일어날 시간이에요.")
+	if len(r.s.Device.Heard) != 0 {
+		t.Errorf("a place is kept: %v", r.s.Device.Heard)
+	}
+}
+
 // What a person answers to no question that is open is an answer to what is being told; an answer to a question is not.
 func TestAnAnswerToNoQuestionIsHeardByTheSession(t *testing.T) {
 	r := night(t, "하나")
