@@ -41,20 +41,23 @@ func (w *words) orders(s *said) bool {
 	return slices.ContainsFunc(w.Orders, func(o string) bool { return strings.HasSuffix(last, o) })
 }
 
-// light says whether a request ends in a verb that says nothing of how: "쉬게 해줘", but not "쉬게 화면 꺼줘".
+// light says whether all that is requested ends in verbs that say nothing of how: "쉬게 해줘", but not "쉬게 화면 꺼줘", nor with "도와줘"
+// behind that.
 func (w *words) light(s *said, finals []string) bool {
+	found := false
 	for _, t := range s.tokens {
 		give := w.give(s, t)
 		if give == "" {
 			continue
 		}
 		head := strings.TrimSuffix(s.text[:t.end], give)
-		for _, v := range finals {
+		if !slices.ContainsFunc(finals, func(v string) bool {
 			before, ok := strings.CutSuffix(head, v)
-			if ok && (v != "해" || slices.ContainsFunc(w.BareDo, func(e string) bool { return strings.HasSuffix(before, e) })) {
-				return true
-			}
+			return ok && (v != "해" || slices.ContainsFunc(w.BareDo, func(e string) bool { return strings.HasSuffix(before, e) }))
+		}) {
+			return false
 		}
+		found = true
 	}
-	return false
+	return found
 }

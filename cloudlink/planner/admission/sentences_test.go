@@ -81,3 +81,40 @@ func TestMoreSentences(t *testing.T) {
 		t.Errorf("%d of %d that ask for more than orders are admitted, beside %d others", found, asks, others)
 	}
 }
+
+// TestNeitherLengthNorHelpAdmits: what is no goal does not become one by a request for help, by a word of comfort, or by being said
+// after something else that is none.
+func TestNeitherLengthNorHelpAdmits(t *testing.T) {
+	cat, _ := load(t)
+	judge := admission.New(cat)
+	rows, err := os.ReadFile("../../../testbed/admission.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, tried := "", 0
+	for line := range bytes.Lines(rows) {
+		var r struct {
+			Text     string
+			Family   turn.Family
+			Admitted bool
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Admitted {
+			continue
+		}
+		for _, text := range []string{r.Text + " 도와줘", "편하게 " + r.Text, "제발 부탁이니까 정말로 " + r.Text, before + " " + r.Text} {
+			tried++
+			if x := judge.Judge(turn.Input{Text: text}, turn.Decision{OwnerSelection: r.Family}); x.Admission != turn.NotAdmitted {
+				t.Errorf("%q is admitted: %s on %v", text, x.ReasonCode, x.Axes)
+			}
+		}
+		if before = ""; r.Family == turn.FRG || r.Family == turn.SCH {
+			before = r.Text + "."
+		}
+	}
+	if tried != 800 {
+		t.Errorf("%d tried", tried)
+	}
+}
