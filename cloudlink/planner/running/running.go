@@ -32,7 +32,21 @@ func New(cat *catalog.Catalog, words Words) *Runner { return &Runner{cat: cat, w
 
 // Shortcuts are what it answers, in the order in which they are tried.
 func (r *Runner) Shortcuts() []Shortcut {
-	return []Shortcut{{"answer", r.answer}, {"hold", r.hold}, {"stop_part", r.stopPart}, {"revise", r.revise}, {"status", r.status}}
+	all := []Shortcut{{"answer", r.answer}, {"hold", r.hold}, {"stop_part", r.stopPart}, {"revise", r.revise}, {"status", r.status}}
+	for i := range all {
+		all[i].Try = meant(all[i].Try)
+	}
+	return all
+}
+
+// meant leaves out words that were not said to the robot, and words that may go on: half a correction is another one.
+func meant(try func(turn.Input) (turn.Decision, bool)) func(turn.Input) (turn.Decision, bool) {
+	return func(in turn.Input) (turn.Decision, bool) {
+		if v := in.Around.Voice; v.Partial || v.Addressed != nil && !*v.Addressed {
+			return turn.Decision{}, false
+		}
+		return try(in)
+	}
 }
 
 // Looks says whether words are about work that is under way, so that it is worth asking the device how it stands before they are answered.

@@ -13,12 +13,15 @@ const voice = "voice"
 // stopPart ends one part of what is under way and lets the rest go on: the content that is being told, or an operation of a plan.
 func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
 	m, ok := match(say.Stop, tidy(in.Text))
+	if ok && kindOf(m["x"]) == "" {
+		return r.drop(in, m["x"], "stopped")
+	}
 	if !ok {
-		return turn.Decision{}, false
+		m, ok = match(say.Told, tidy(in.Text))
 	}
 	kind := kindOf(m["x"])
-	if kind == "" {
-		return r.drop(in, m["x"], "stopped")
+	if !ok || kind == "" {
+		return turn.Decision{}, false
 	}
 	var told []turn.Session
 	for _, s := range in.Around.Sessions {

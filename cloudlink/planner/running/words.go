@@ -22,6 +22,7 @@ type phrases struct {
 	Instead []pattern           `json:"instead"` // y is meant, and not what was
 	Drop    []pattern           `json:"drop"`    // x is not wanted, the rest is
 	Stop    []pattern           `json:"stop"`    // only x is to stop
+	Told    []pattern           `json:"stop_told"` // x is to stop, where x is something that is being told
 	Status  []pattern           `json:"status"`  // what is being done
 	Ended   []pattern           `json:"ended"`   // whether it has ended; with x: whether that has
 	During  []pattern           `json:"during"`  // whether x is being done
