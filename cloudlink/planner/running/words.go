@@ -18,15 +18,15 @@ var wordsJSON []byte
 // phrases are how people talk about work that is under way, as patterns over the words as they are said (see [tidy]). Groups: what is
 // meant (x), what comes in its place (y), what goes on (keep).
 type phrases struct {
-	Replace []pattern           `json:"replace"` // x is not meant, y is
-	Instead []pattern           `json:"instead"` // y is meant, and not what was
-	Drop    []pattern           `json:"drop"`    // x is not wanted, the rest is
-	Stop    []pattern           `json:"stop"`    // only x is to stop
+	Replace []pattern           `json:"replace"`   // x is not meant, y is
+	Instead []pattern           `json:"instead"`   // y is meant, and not what was
+	Drop    []pattern           `json:"drop"`      // x is not wanted, the rest is
+	Stop    []pattern           `json:"stop"`      // only x is to stop
 	Told    []pattern           `json:"stop_told"` // x is to stop, where x is something that is being told
-	Status  []pattern           `json:"status"`  // what is being done
-	Ended   []pattern           `json:"ended"`   // whether it has ended; with x: whether that has
-	During  []pattern           `json:"during"`  // whether x is being done
-	Arrived []pattern           `json:"arrived"` // whether the robot has come to x
+	Status  []pattern           `json:"status"`    // what is being done
+	Ended   []pattern           `json:"ended"`     // whether it has ended; with x: whether that has
+	During  []pattern           `json:"during"`    // whether x is being done
+	Arrived []pattern           `json:"arrived"`   // whether the robot has come to x
 	Pause   []pattern           `json:"pause"`
 	Resume  []pattern           `json:"resume"`
 	Halts   []string            `json:"halts"` // words with which something is stopped or held
