@@ -22,6 +22,7 @@ import (
 var pieces = []string{
 	"거실로", "주방", "안방에서", "공간 1", "베란다로", "가", "가서", "가고", "간 뒤", "갔다가", "가지", "마", "말고", "청정", "청정하고", "켜고", "꺼줘", "끄고",
 	"멈춰", "복귀해", "30초", "뒤에", "삼십 분", "동안", "볼륨", "오십으로", "화면", "공기", "배터리", "확인하고", "나쁘면", "필요하면", "50", "넘으면", "다", "그만",
+	"뉴스", "들려주고", "오늘", "퀴즈 내", "동화", "비 오면", "오면", "챙기라고", "알려줘", "청정", "끝나면", "아니면", "그동안", "동시에", "놔두고", "관리해줘", "찾아보고", "그곳", "정보를", "거실르", "청점해줘", "경우", "때", "쉬게 도와줘",
 	"안", "해줘", "어때", "얼마나", "남았어", "유튜브", "매일", "여섯시에", "그리고", "좀", "?", "동안", "모두", "말아", "줄 수", "있어", "텔레비전", "싶어", "로봇아", "끝나면",
 	"go", "to", "the", "kitchen", "turn", "off", "screen", "after", "30 seconds", "and", "if", "bad", "not", ",", "don't",
 }
@@ -49,7 +50,11 @@ func checkDecision(t interface{ Fatalf(string, ...any) }, cat *catalog.Catalog, 
 		if s.Span == "" || !strings.Contains(strings.Join(strings.Fields(said), " "), s.Span) {
 			t.Fatalf("%q: step %s cites %q, which was not said", said, s.ID, s.Span)
 		}
-		if _, faults := cat.Resolve(catalog.Method(s.TaskMethod), plain(s.Params)); len(faults) > 0 {
+		if s.Skill != "" {
+			if _, known := cat.Skills[catalog.SkillID(s.Skill)]; !known || s.TaskMethod != "" || s.ExecutionTarget != "cloud" {
+				t.Fatalf("%q: step %s is no step of the cloud: %+v", said, s.ID, s)
+			}
+		} else if _, faults := cat.Resolve(catalog.Method(s.TaskMethod), plain(s.Params)); len(faults) > 0 {
 			t.Fatalf("%q: step %s does not fit the catalog: %v", said, s.ID, faults)
 		}
 		for _, dep := range s.DependsOn {
@@ -76,7 +81,8 @@ func TestAnyWords(t *testing.T) {
 		}
 		checkDecision(t, cat, text, d)
 		for _, word := range forbidding {
-			if slices.Contains(parts, word) && len(d.Steps) > 0 && strings.Contains(text, " "+word+" ") {
+			wished := word == "싶어" && slices.ContainsFunc(d.Evidence, func(e turn.Evidence) bool { return e.Kind == "wish" }) // "쉬고 싶어"
+			if !wished && slices.Contains(parts, word) && len(d.Steps) > 0 && strings.Contains(text, " "+word+" ") {
 				t.Fatalf("%q: acts in spite of %q: %s", text, word, short(d))
 			}
 		}

@@ -32,7 +32,7 @@ func (p *Planner) together(h *Heard) (turn.Decision, bool) {
 	if h.bare {
 		return turn.Decision{}, false
 	}
-	if d, ok := p.wished(lang, h.of); ok {
+	if d, ok := p.wished(h); ok {
 		return d, true
 	}
 	if !p.names(lang, h.of) {
@@ -113,17 +113,17 @@ const maxWish = 9
 
 // wished plans for a wish that is made as a request. It never moves the robot and never ends work: what needs a consent is asked for by
 // the goal.
-func (p *Planner) wished(lang language, said string) (turn.Decision, bool) {
-	if lang != korean {
+func (p *Planner) wished(h *Heard) (turn.Decision, bool) {
+	if h.ev == nil || h.asksForMore() {
 		return turn.Decision{}, false
 	}
-	t := normalise(said)
+	lang, t := h.r.lang, h.out.text
 	folded := strings.ReplaceAll(string(t.runes), " ", "")
 	for _, w := range p.skills.Wishes {
 		if !slices.ContainsFunc(w.Roots, func(root string) bool { return strings.Contains(folded, strings.ReplaceAll(root, " ", "")) }) {
 			continue
 		}
-		r := p.families.read(t)
+		r := h.ev.reading
 		if !r.give || r.inform && !r.comfort || r.question || len(r.tokens) > maxWish || r.has(topicSchedule) || p.families.recurs(strings.Fields(string(t.runes))[0]) {
 			return turn.Decision{}, false
 		}
@@ -139,6 +139,15 @@ func (p *Planner) wished(lang language, said string) (turn.Decision, bool) {
 		return owner, true
 	}
 	return turn.Decision{}, false
+}
+
+// asksForMore says whether the words name more than a wish: a place to go to, a time of day, or a thing that is not ours. What people do
+// meanwhile is none.
+func (h *Heard) asksForMore() bool {
+	return slices.ContainsFunc(h.out.items, func(it item) bool {
+		return it.kind == kindRoom && it.role == "to" || it.kind == kindClock ||
+			it.kind == kindForeign && strings.HasPrefix(it.key, "uns/") && it.key != "uns/household_chore"
+	})
 }
 
 // restBrightness is how bright the screen stays while somebody rests, in percent. The catalog counts 30 and less as less to look at.
