@@ -35,7 +35,7 @@ func (b *Book) about(in turn.Input, s *said) subject {
 	if s.english {
 		var keep []string
 		for _, f := range strings.Fields(left) {
-			if !slices.Contains(w.Nouns, f) && !slices.Contains([]string{"cancel", "delete", "remove", "clear", "change", "move", "reschedule", "shift", "postpone", "the", "my", "a", "to", "all", "every", "please", "what", "is", "are", "there", "show", "list", "me", "do", "i", "have", "of", "turn", "off", "stop", "which", "when"}, f) {
+			if !slices.Contains(w.Nouns, f) && !slices.Contains(w.Frame, f) {
 				keep = append(keep, f)
 			}
 		}
@@ -54,7 +54,7 @@ func (b *Book) about(in turn.Input, s *said) subject {
 			if r := []rune(f); len(r) > 0 && unicode.IsDigit(r[0]) {
 				continue // a length or a number names no schedule
 			}
-			if slices.Contains([]string{"해줘", "해", "줘", "해주세요", "주세요", "좀", "을", "를", "은", "는", "이", "가", "요", "다시", "있어", "있니", "있나", "있는", "거", "것", "그", "방금", "아까", "한", "그거", "하는", "로", "으로", "내", "지금", "들", "해줄래", "줄래", "시", "되어", "된", "돼", "됐어", "있는지", "남은", "에", "의", "야", "이야", "예요", "이에요", "할래", "하고", "싶어", "싶은데", "하고싶어", "할게", "하자", "부탁해", "시간", "시각", "시간을", "때", "걸", "하도록", "하게", "만", "하나", "번", "번째", "첫", "첫번째", "두번째", "째", "꺼", "한"}, f) || f == "" {
+			if slices.Contains(w.Frame, f) || f == "" {
 				continue
 			}
 			keep = append(keep, f)

@@ -33,6 +33,7 @@ type lists struct {
 	All            []string          `json:"all"`
 	Yes            []string          `json:"yes"`
 	SetVerbs       []string          `json:"set_verbs"` // behind a noun: "예약 잡아 줘"
+	Frame          []string          `json:"frame"`     // around the name of a schedule that is kept: "… 예약 취소해 줘"
 	Vague          []string          `json:"vague"`     // say nothing that a time does not say better
 	Behind         []string          `json:"behind"`    // a time, and say no more: "9시 되면"
 	Fill           []string          `json:"fill"`      // say nothing in the answer to a question
