@@ -33,6 +33,7 @@ func (h *Heard) Bare() turn.Heard {
 		seen := h.ev.reading
 		seen.hits = nil
 		other.ev = newEvidence(h.ev.f, seen, h.out, h.ev.ours)
+		other.ev.bare = true
 	}
 	return &other
 }
@@ -156,7 +157,7 @@ func (h *Heard) seeKorean(s *Seen) {
 	s.Statement, s.Fragment, s.Personal, s.Comfort = e.statement, e.fragment, e.personal, e.comfort
 	s.Fact = e.wh && !e.why && !e.personal && !e.muses
 	s.Weather, s.Outside = e.weather, e.info
-	s.Product = e.has(topicPart) || e.named || (e.has(topicHowTo) || e.how) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
+	s.Product = e.asksProduct() || e.has(topicPart) || e.named || (e.has(topicHowTo) || e.how) && (e.appliance || e.own != "" || e.has(topicOurs) || e.ours)
 	s.Recurring = slices.Contains(e.f.structureOf(h.out.text), turn.Recurring)
 	for _, hit := range e.hits {
 		m := Match{hit.topic, h.out.text.cite(hit.word, e.tokens[hit.at].text)}

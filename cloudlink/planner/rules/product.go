@@ -37,7 +37,7 @@ const (
 // asksProduct says whether the sentence asks about the product.
 func (e *evidence) asksProduct() bool {
 	w := &e.f.product
-	if len(e.tokens) == 0 || e.weather && !e.namesRobot() || slices.ContainsFunc(e.tokens, func(k token) bool { return slices.Contains(w.Now, k.text) }) {
+	if e.bare || len(e.tokens) == 0 || e.weather && !e.namesRobot() || slices.ContainsFunc(e.tokens, func(k token) bool { return slices.Contains(w.Now, k.text) }) {
 		return false
 	}
 	about, end := e.subjectOf(w), ""

@@ -81,8 +81,9 @@ func TestAnyWords(t *testing.T) {
 		}
 		checkDecision(t, cat, text, d)
 		for _, word := range forbidding {
-			wished := word == "싶어" && slices.ContainsFunc(d.Evidence, func(e turn.Evidence) bool { return e.Kind == "wish" }) // "쉬고 싶어"
-			if !wished && slices.Contains(parts, word) && len(d.Steps) > 0 && strings.Contains(text, " "+word+" ") {
+			wished := word == "싶어" && slices.ContainsFunc(d.Evidence, func(e turn.Evidence) bool { return e.Kind == "wish" })              // "쉬고 싶어"
+			refused := slices.ContainsFunc(d.Refused, func(r turn.Refusal) bool { return strings.Contains(" "+r.Span+" ", " "+word+" ") }) // by name, beside what is done
+			if !wished && !refused && slices.Contains(parts, word) && len(d.Steps) > 0 && strings.Contains(text, " "+word+" ") {
 				t.Fatalf("%q: acts in spite of %q: %s", text, word, short(d))
 			}
 		}

@@ -11,6 +11,7 @@ import (
 type evidence struct {
 	reading
 	f         *families
+	bare      bool // without what word lists point at
 	out       parsed
 	ours      bool   // the sentence names one of our things, or goes somewhere
 	uns, own  string // the category of a thing that is not ours
