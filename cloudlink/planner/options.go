@@ -138,7 +138,7 @@ func (o *Options) complete() error {
 	if o.Home == nil {
 		home, err := time.LoadLocation(DefaultHome)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Home is missing, and %s is not known here: %w", DefaultHome, err))
+			errs = append(errs, fmt.Errorf("home is missing, and %s is not known here: %w", DefaultHome, err))
 		}
 		o.Home = home
 	}

@@ -21,19 +21,18 @@ const nothing = "nothing is done"
 
 // step is one step of the plan that is wanted.
 type step struct {
-	do        string
-	after     []int
-	delayS    int64
-	when      string
-	until     string
-	starts    bool
-	anchor    string
-	output    string
-	moves     bool
-	mayStart  bool // its start may release what follows
-	ends      string
-	reads     string // the output it may give
-	cloudRead bool
+	do       string
+	after    []int
+	delayS   int64
+	when     string
+	until    string
+	starts   bool
+	anchor   string
+	output   string
+	moves    bool
+	mayStart bool // its start may release what follows
+	ends     string
+	reads    string // the output it may give
 }
 
 func (s step) String() string {

@@ -106,7 +106,7 @@ func (j *Judge) kept(in turn.Input, d turn.Decision) *turn.ExperienceRequest {
 // brought lists the effects that a request is held to: those that it names, else the operation's or the skill's own. ok is false where it
 // names one that its operation or skill does not bring about: whoever invents an effect gets no goal for it.
 func brought(cat *catalog.Catalog, r *wire.Request) (op catalog.Operation, effects []string, ok bool) {
-	own, may := []catalog.EffectID{}, []catalog.EffectID{}
+	var own, may []catalog.EffectID
 	if r.Skill != "" {
 		own = cat.Skills[catalog.SkillID(r.Skill)].Effects
 	} else {

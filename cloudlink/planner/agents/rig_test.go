@@ -32,9 +32,6 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// stall answers nothing until who asks has gone.
-func stall(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-
 // cutOff promises more than it sends.
 func cutOff(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "100000")

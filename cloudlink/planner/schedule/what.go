@@ -53,7 +53,7 @@ func (s *said) request() string {
 	cut = trimParticle(cut)
 	before, noun, found := cutEnd(cut, korean.Nouns)
 	if !found || !verb && noun == "" {
-		before, noun, found = cutEnd(trimParticle(text), korean.Nouns)
+		before, _, found = cutEnd(trimParticle(text), korean.Nouns)
 	}
 	if !found {
 		return text
