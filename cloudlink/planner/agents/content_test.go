@@ -164,6 +164,10 @@ func TestWhoIsMeant(t *testing.T) {
 	if s.a.Hears(s.talk, "무지개", turn.Decision{OwnerSelection: turn.DEF}) {
 		t.Error("a quiz that has ended hears answers")
 	}
+	pills := begin(t, map[string]any{"kind": "reminder", "text": "약 드실 시간이에요."}, Memory{})
+	if !pills.a.Hears(pills.talk, "알았어", turn.Decision{OwnerSelection: turn.DEF}) || pills.a.Hears(pills.talk, "주방으로 가", turn.Decision{OwnerSelection: turn.ODL, Steps: step}) {
+		t.Error("a reminder is answered by an order, or not by an answer")
+	}
 	story := begin(t, map[string]any{"kind": "story"}, Memory{})
 	if story.a.Hears(story.talk, "무지개", turn.Decision{OwnerSelection: turn.DEF}) {
 		t.Error("a story waits for an answer")

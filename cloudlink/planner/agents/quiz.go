@@ -7,8 +7,6 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"deviceagent/cloudlink/planner/turn"
 )
 
 // Bounds of a quiz.
@@ -166,19 +164,6 @@ var replies = read[map[string][]string]("replies.json")
 func among(kind, said string) bool {
 	said = folded(said)
 	return slices.ContainsFunc(replies[kind], func(w string) bool { return strings.Contains(said, folded(w)) })
-}
-
-// Hears says whether what was said in a turn is for a quiz that waits for an answer: the answer itself, or what is said to a quiz; and what
-// is nothing else, for then it was meant as one. Where the words order or stop something, they are no answer.
-func (a *Agents) Hears(t Talk, said string, d turn.Decision) bool {
-	if t.Kind == kindChoices && !t.Ended && d.Control == nil && d.Schedule == nil && d.Revises == nil {
-		return chooses(said, d)
-	}
-	open, asked := a.content.quiz(t.Asked)
-	if t.Kind != kindQuiz || !asked || t.Ended || len(d.Steps) > 0 || d.Control != nil || d.Schedule != nil || d.Revises != nil {
-		return false
-	}
-	return d.OwnerSelection == turn.DEF || d.OwnerSelection == turn.STTNull || open.in(t.Locale).right(said) || again(said) || passes(said)
 }
 
 func stops(said string) bool  { return among("stop", said) }

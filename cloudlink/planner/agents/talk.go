@@ -1,6 +1,10 @@
 package agents
 
-import "time"
+import (
+	"time"
+
+	"deviceagent/cloudlink/planner/turn"
+)
 
 // Talk is a session that goes on: all that has to be known to say the next words. It is kept as JSON beside its step.
 type Talk struct {
@@ -51,4 +55,23 @@ func (a *Agents) Next(t Talk, m Memory, now time.Time, ev Event) (words []Words,
 		return words, next, memory, false
 	}
 	return nil, t, m, false
+}
+
+// Hears says whether what was said in a turn is for a session that waits for its listener: the answer to a quiz, a choice, that a reminder was
+// heard; and what means nothing else, for then it was meant as one. Where the words order, plan or stop something, they are no answer.
+func (a *Agents) Hears(t Talk, said string, d turn.Decision) bool {
+	if t.Ended || d.Control != nil || d.Schedule != nil || d.Revises != nil {
+		return false
+	}
+	idle := len(d.Steps) == 0 && (d.OwnerSelection == turn.DEF || d.OwnerSelection == turn.STTNull)
+	switch t.Kind {
+	case kindChoices:
+		return chooses(said, d)
+	case kindReminder:
+		return idle
+	case kindQuiz:
+		open, asked := a.content.quiz(t.Asked)
+		return asked && len(d.Steps) == 0 && (idle || open.in(t.Locale).right(said) || again(said) || passes(said))
+	}
+	return false
 }
