@@ -13,6 +13,9 @@ import (
 	"deviceagent/cloudlink/planner/turn"
 )
 
+// refusedTold is how long who asks for the schedules is told that one was not taken.
+const refusedTold = 24 * time.Hour
+
 // leftFor is how long what a turn has left open can be answered: longer, and "6시" would be said of something else.
 const leftFor = 5 * time.Minute
 
@@ -27,8 +30,11 @@ func (s *Server) addKept(tx *store.Tx, ask turnRequest, a *turn.Around) error {
 		if err != nil {
 			return err
 		}
-		if v.live() {
+		switch {
+		case v.live():
 			a.Schedules = append(a.Schedules, v.kept())
+		case v.State == scheduleRefused && s.opt.Now().Sub(time.UnixMilli(row.CreatedAt)) < refusedTold:
+			a.Refused = append(a.Refused, v.kept())
 		}
 	}
 	kept, err := memosOf(tx, ask.DeviceID)

@@ -91,6 +91,23 @@ func TestAScheduleIsSaidOverTwoTurns(t *testing.T) {
 	}
 }
 
+// A schedule that the device has not taken is none, and who asks is told so for a day.
+func TestARefusedScheduleIsTold(t *testing.T) {
+	r := newRig(t).real()
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	r.turn("rb-1", "매일 오후 6시에 청정 예약해줘")
+	d.say(d.ack(d.next(wire.TypePlan), "limit_reached"))
+	want(t, oneOf(t, r.get("/v1/schedules")), "reason_code", "limit_reached")
+	if said := r.turn("rb-1", "예약 뭐 있어?")["tts_response"]; said != "예약이 없어요. '매일 오후 6시 청정' 예약은 로봇이 받아들이지 않았어요." {
+		t.Errorf("says %v", said)
+	}
+	want(t, r.turn("rb-1", "청정 예약 취소해줘"), "tts_response", "예약이 없어요.")
+	r.clock.advance(24 * time.Hour)
+	want(t, r.turn("rb-1", "예약 뭐 있어?"), "tts_response", "예약이 없어요.")
+}
+
 // What was left open is forgotten after five minutes, is not another device's, and is not kept where nothing is to be done.
 func TestWhatIsLeftOpenHasAnEnd(t *testing.T) {
 	for _, tc := range []struct {

@@ -38,6 +38,9 @@ func (b *Book) listed(in turn.Input, s *said, by string) turn.Decision {
 	default:
 		d.TTSResponse = say(s.english, "list", len(names), strings.Join(names, ", "))
 	}
+	for _, k := range in.Around.Refused {
+		d.TTSResponse += " " + say(s.english, "refused", named(k, in.Now, s.english))
+	}
 	return d
 }
 

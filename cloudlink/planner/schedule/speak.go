@@ -25,6 +25,7 @@ var sentences = map[string][2]string{
 	"none":          {"예약이 없어요.", "There is nothing scheduled."},
 	"none_fits":     {"그런 예약은 없어요.", "There is no such schedule."},
 	"which":         {"어느 예약을 말씀하시는 건가요? %s", "Which one do you mean? %s"},
+	"refused":       {"'%s' 예약은 로봇이 받아들이지 않았어요.", "The robot has not taken this one: %s."},
 	"list_one":      {"예약이 하나 있어요. %s.", "There is one: %s."},
 	"list":          {"예약이 %d개 있어요. %s.", "There are %d: %s."},
 	"cancel":        {"네, '%s' 예약을 취소할게요.", "OK, I will cancel: %s."},

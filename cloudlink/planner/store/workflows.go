@@ -80,10 +80,11 @@ func (t *Tx) HeldUnderOther(deviceID, epoch string, limit int) ([]string, error)
 }
 
 // OpenWorkflowsOf lists the latest workflows of a device that have no result and of which a plan waits for the device or was accepted by
-// it, newest first. What was refused or has expired is not under way.
+// it, newest first. What was refused or has expired is not under way, nor is a schedule.
 func (t *Tx) OpenWorkflowsOf(deviceID string, limit int) ([]Workflow, error) {
 	out, err := many(t, scanWorkflow, `SELECT `+workflowColumns+` FROM workflows w WHERE device_id = ? AND status = '' AND EXISTS (
 		SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state IN ('queued', 'sent', 'accepted'))
+		AND NOT EXISTS (SELECT 1 FROM schedules s WHERE s.workflow_id = w.workflow_id)
 		ORDER BY created_at DESC, workflow_id DESC LIMIT ?`, deviceID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list open workflows of device %s: %w", deviceID, err)

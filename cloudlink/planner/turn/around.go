@@ -16,6 +16,7 @@ type Around struct {
 	Sessions   []Session  `json:"sessions,omitempty"`        // content that is being told
 	Questions  []Question `json:"questions,omitempty"`       // that the device asks its user now, latest first
 	Schedules  []Kept     `json:"schedules,omitempty"`       // that the device keeps
+	Refused    []Kept     `json:"refused,omitempty"`         // schedules that the device has not taken, within a day
 	Spoken     []string   `json:"spoken_of,omitempty"`       // workflow ids of the schedules that the turn before made or changed
 	Slots      *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
 	Asked      *Asked     `json:"asked,omitempty"`           // a yes or no that is waited for
