@@ -26,7 +26,6 @@ const (
 
 // around is what the planner knows beside the words: what the caller says of it, and of the rest what stands in the store.
 func (s *Server) around(ctx context.Context, ask turnRequest) (a turn.Around, err error) {
-	s.look(ctx, ask)
 	a = turn.Around{Voice: ask.VoiceContext, History: ask.history(), Device: ask.DeviceContext}
 	err = s.opt.Store.View(ctx, func(tx *store.Tx) error {
 		a.Link, a.Tier = linkOf(tx, ask.DeviceID), tierOf(tx, ask.DeviceID)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"deviceagent/cloudlink/planner/running"
-	"deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -14,36 +12,30 @@ const (
 	lookTTLS = 1
 )
 
-// look asks a device how its work stands, by a short lease, where the words are about that work and it could tell. Nothing hangs on it: what
-// does not come in time is not known. Somebody who looks on already has the latest state, and his lease is not taken from him.
-func (s *Server) look(ctx context.Context, ask turnRequest) {
-	if !running.Looks(ask.RecognizedText) || !s.linkOpen.Load() {
-		return
+// looker says of which turns the device knows more than the planner.
+type looker interface{ Looks(turn.Input) bool }
+
+// look asks a device how its work stands, by a short lease, where the words are about that work and it could tell; it says whether there may
+// be something new. Nothing hangs on it: what does not come in time is not known. Somebody who looks on already has the latest state, and
+// his lease is not taken from him.
+func (s *Server) look(ctx context.Context, in turn.Input) bool {
+	p, can := s.opt.Planner.(looker)
+	if !can || len(in.Around.Workflows) == 0 || in.Around.Link != "online" || !s.linkOpen.Load() || s.monitors.live(in.DeviceID) || !p.Looks(in) {
+		return false
 	}
-	var open bool
-	err := s.opt.Store.View(ctx, func(tx *store.Tx) error {
-		d, err := tx.Device(ask.DeviceID)
-		if err != nil || !d.Online {
-			return err
-		}
-		rows, err := tx.OpenWorkflowsOf(ask.DeviceID, 1)
-		open = len(rows) > 0
-		return err
-	})
-	if err != nil || !open || s.monitors.live(ask.DeviceID) {
-		return
-	}
-	if _, _, err := s.askLease(ctx, ask.DeviceID, monitorRequest{TTLS: lookTTLS, MinIntervalMS: leaseMS}); err != nil {
-		s.opt.Log.Debug().Str(keyDevice, ask.DeviceID).Err(err).Msg("device not asked how it stands")
-		return
+	if _, _, err := s.askLease(ctx, in.DeviceID, monitorRequest{TTLS: lookTTLS, MinIntervalMS: leaseMS}); err != nil {
+		s.opt.Log.Debug().Str(keyDevice, in.DeviceID).Err(err).Msg("device not asked how it stands")
+		return false
 	}
 	t := time.NewTimer(s.opt.paced(lookFor))
 	defer t.Stop()
 	select {
-	case <-s.monitors.first(ask.DeviceID):
+	case <-s.monitors.first(in.DeviceID):
+		return true
 	case <-t.C:
 	case <-ctx.Done():
 	}
+	return false
 }
 
 // live says whether somebody looks on at a device, and has seen something.

@@ -176,6 +176,11 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	if in.Rooms, err = s.roomsOf(ctx, ask.DeviceID); err != nil {
 		return turnAnswer{}, nil, err
 	}
+	if s.look(ctx, in) {
+		if in.Around, err = s.around(ctx, ask); err != nil {
+			return turnAnswer{}, nil, err
+		}
+	}
 	planning, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
 	d, err := s.opt.Planner.Plan(planning, in)

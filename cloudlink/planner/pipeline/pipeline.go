@@ -60,6 +60,9 @@ func (p *Planner) Replan(s running.Stuck, valid func(wire.Plan) bool) (running.R
 	return p.runner.Replan(s, valid)
 }
 
+// Looks says whether a turn is about work that is under way, of which the device knows more than the planner.
+func (p *Planner) Looks(in turn.Input) bool { return p.runner.Looks(in) }
+
 // Plan decides about one turn. Errors are those of the main planner.
 func (p *Planner) Plan(ctx context.Context, in turn.Input) (turn.Decision, error) {
 	in, seen, t := p.before(in)

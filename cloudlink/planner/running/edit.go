@@ -19,15 +19,18 @@ type edit struct {
 	cat    *catalog.Catalog
 	plan   wire.Plan // the next revision
 	state  map[string]string
+	ahead  map[string]bool // steps that are surely not begun: the device has said so just now
 	cancel []string
-	fault  string // why the change is not possible; empty: it is
+	made   []string // ids of this revision
+	fault  string   // why the change is not possible; empty: it is
 }
 
 // begin makes the next revision of a plan, which is the plan as it is.
 func begin(cat *catalog.Catalog, w turn.Workflow) *edit {
-	e := &edit{cat: cat, plan: w.Plan, state: map[string]string{}}
+	e := &edit{cat: cat, plan: w.Plan, state: map[string]string{}, ahead: map[string]bool{}}
 	for _, s := range w.Steps {
 		e.state[s.ID] = s.State
+		e.ahead[s.ID] = s.AgeMS < staleMS && slices.Contains(ahead, s.State)
 	}
 	e.plan.Workflow.Revision, e.plan.Workflow.CancelSteps = w.Revision+1, nil
 	e.plan.Workflow.ExpiresAt, e.plan.Workflow.TTLMS = "", 0
@@ -93,21 +96,40 @@ func (e *edit) swap(old string, chain ...wire.Request) {
 	}
 	e.plan.Requests = slices.Replace(e.plan.Requests, at, at+1, chain...)
 	e.cancel = append(e.cancel, old)
+	var changed []string
 	for i := range e.plan.Requests {
-		e.relink(&e.plan.Requests[i], was, chain)
+		if r := &e.plan.Requests[i]; e.relink(r, was, chain) && !e.ahead[r.CloudStepID] {
+			changed = append(changed, r.CloudStepID)
+		}
 	}
 	e.regoal(was, chain)
+	for _, id := range changed {
+		e.renew(id)
+	}
 }
 
-// relink leads what one step says of the old one to what took its place.
-func (e *edit) relink(r *wire.Request, was wire.Request, chain []wire.Request) {
+// renew gives a step that waits for something else now an id of its own: it may have begun, for all that is known, and one that has begun
+// cannot be changed under its id. What is new already stays.
+func (e *edit) renew(id string) {
+	at := e.index(id)
+	if at < 0 || e.fault != "" || slices.Contains(e.made, id) {
+		return
+	}
+	again := e.plan.Requests[at]
+	again.CloudStepID = e.fresh(id)
+	e.made = append(e.made, again.CloudStepID)
+	e.swap(id, again)
+}
+
+// relink leads what one step says of the old one to what took its place, and says whether it said anything.
+func (e *edit) relink(r *wire.Request, was wire.Request, chain []wire.Request) bool {
 	old := was.CloudStepID
 	if !slices.ContainsFunc(r.DependsOn, func(d wire.Dependency) bool { return d.Step == old }) && r.TemporalAnchorID != old && !reads(*r, was.OutputKey) {
-		return
+		return false
 	}
 	if len(chain) == 0 && reads(*r, was.OutputKey) {
 		e.fault = r.CloudStepID
-		return
+		return false
 	}
 	var deps []wire.Dependency
 	add := func(d wire.Dependency) {
@@ -138,6 +160,7 @@ func (e *edit) relink(r *wire.Request, was wire.Request, chain []wire.Request) {
 			r.TemporalRelation, r.TemporalAnchorID = "", ""
 		}
 	}
+	return true
 }
 
 // reads says whether a step needs an output by its key: as a parameter, or in its condition.

@@ -66,6 +66,22 @@ func (s Stuck) step() (wire.Request, bool) {
 	return wire.Request{}, false
 }
 
+// begin makes the next revision. What waits for the step that asks has surely not begun.
+func (s Stuck) begin(home *catalog.Catalog) *edit {
+	e := begin(home, s.Workflow)
+	behind := []string{s.StepID}
+	for i := 0; i < len(behind); i++ {
+		for _, q := range e.plan.Requests {
+			waits := slices.ContainsFunc(q.DependsOn, func(d wire.Dependency) bool { return d.Step == behind[i] })
+			if waits && !e.ahead[q.CloudStepID] {
+				e.ahead[q.CloudStepID] = true
+				behind = append(behind, q.CloudStepID)
+			}
+		}
+	}
+	return e
+}
+
 func (s Stuck) input() turn.Input { return turn.Input{Rooms: s.Rooms, Locale: s.Locale} }
 
 // otherName leads to the same room by a name that the device knows now: its map has been made anew since the plan was.
@@ -86,7 +102,7 @@ func (r *Runner) otherName(s Stuck) (wire.Plan, bool) {
 	}
 	for _, other := range append([]string{string(room.ID), room.Name}, room.Aliases...) {
 		if now, ok, _ := home.FindRoom(other); ok && now.Reachable {
-			e := begin(home, s.Workflow)
+			e := s.begin(home)
 			e.redirect(q, now)
 			return e.end()
 		}
@@ -101,7 +117,7 @@ func (r *Runner) rest(s Stuck) (wire.Plan, bool) {
 	if !ok || !slices.Contains(placeReasons, s.ReasonCode) || roomParam(r.cat, q.TaskMethod) == "" {
 		return wire.Plan{}, false
 	}
-	e := begin(r.home(s.input()), s.Workflow)
+	e := s.begin(r.home(s.input()))
 	gone, goesOn := []string{q.CloudStepID}, false
 	for i := 0; i < len(gone); i++ {
 		for _, next := range e.plan.Requests {
@@ -147,7 +163,7 @@ func (r *Runner) otherProvider(s Stuck) (wire.Plan, bool) {
 					params[name] = v
 				}
 			}
-			e := begin(r.home(s.input()), s.Workflow)
+			e := s.begin(r.home(s.input()))
 			e.swap(q.CloudStepID, wire.Request{CloudStepID: e.fresh(q.CloudStepID), ExecutionTarget: "device", TaskMethod: method, Params: params,
 				ExecutionMode: "queued_wait", WaitPolicy: q.WaitPolicy, RequiredEffects: []wire.RequiredEffect{{EffectID: owed.EffectID}}})
 			return e.end()

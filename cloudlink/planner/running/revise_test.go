@@ -63,6 +63,9 @@ func TestCaseF14_ARevisionKeepsWhatIsDone(t *testing.T) {
 		{"거실 말고 서재로 가", driving, "step_1_r1 setMoveTo 서재; step_2 startBasicAirClear after step_1_r1; step_3 setMoveTo 안방 after step_2 | stops step_1", ""},
 		{"거실 말고 서재 청정해줘", driving, "step_1_r1 setMoveTo 서재; step_2 startBasicAirClear after step_1_r1; step_3 setMoveTo 안방 after step_2 | stops step_1", ""},
 		{"거실 말고 서재 청정해줘", cleaning, "step_1 setMoveTo 거실; step_1_r1 setMoveTo 서재 after step_1; step_2_r1 startBasicAirClear after step_1_r1; step_3 setMoveTo 안방 after step_2_r1 | stops step_2", ""},
+		// nobody knows how far it is: what hangs on the change may have begun, and gets an id of its own
+		{"거실 말고 서재로 가", nil, "step_1_r1 setMoveTo 서재; step_2_r1 startBasicAirClear after step_1_r1; step_3_r1 setMoveTo 안방 after step_2_r1 | stops step_1 step_2 step_3", ""},
+		{"청정은 빼고", nil, "step_1 setMoveTo 거실; step_3_r1 setMoveTo 안방 after step_1 | stops step_2 step_3", ""},
 		{"청정은 빼고", driving, noCleaning, "네, 청정은 빼고 할게요."},
 		{"청정 빼고 해줘", driving, noCleaning, ""},
 		{"청정하지 마", cleaning, noCleaning, ""},

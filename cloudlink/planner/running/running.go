@@ -49,15 +49,15 @@ func meant(try func(turn.Input) (turn.Decision, bool)) func(turn.Input) (turn.De
 	}
 }
 
-// Looks says whether words are about work that is under way, so that it is worth asking the device how it stands before they are answered.
-// It may say so of words that then turn out to be about something else. What stops or holds something waits for no look.
-func Looks(text string) bool {
-	t := tidy(text)
-	if slices.ContainsFunc(say.Halts, func(word string) bool { return strings.Contains(t, word) }) {
+// Looks says whether words change or ask about work that is under way, so that it is worth asking the device how it stands before they are
+// answered. What stops or holds something waits for no look.
+func (r *Runner) Looks(in turn.Input) bool {
+	text := tidy(in.Text)
+	if slices.ContainsFunc(say.Halts, func(word string) bool { return strings.Contains(text, word) }) {
 		return false
 	}
-	for _, all := range [][]pattern{say.Status, say.Ended, say.During, say.Arrived, say.Replace, say.Instead, say.Drop} {
-		if _, ok := match(all, t); ok {
+	for _, try := range []func(turn.Input) (turn.Decision, bool){r.revise, r.status} {
+		if _, ok := meant(try)(in); ok {
 			return true
 		}
 	}

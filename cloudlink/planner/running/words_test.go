@@ -1,12 +1,20 @@
 package running
 
-import "testing"
+import (
+	"testing"
 
-// TestWhatIsNoWordAboutWork: what people say for other reasons fits no pattern, or names nothing that is known.
-func TestWhatIsNoWordAboutWork(t *testing.T) {
-	for _, text := range []string{"다 그만", "멈춰", "거실로 가", "안방 청정해줘", "오늘 날씨 어때?", "고마워", "오늘 좀 힘들었어", "stop", "go to the kitchen", "퀴즈 내줘", "잠깐 멈춰", "아니 멈춰", "청정만 그만", "아니 다 취소해", "wait, stop"} {
-		if Looks(text) {
-			t.Errorf("%q is about work that is under way", text)
+	"deviceagent/cloudlink/planner/turn"
+)
+
+// TestWhatIsLookedAt: the device is asked about its work for words that change it or ask about it, and for none that stop something.
+func TestWhatIsLookedAt(t *testing.T) {
+	r := newRig(t)
+	a := open(r.under(s02))
+	a.Link = "online"
+	for text, want := range map[string]bool{"안방 말고 주방으로 가": true, "지금 뭐 해?": true, "청정 끝났어?": true, "청정은 빼고": true, "다 그만": false, "멈춰": false, "거실로 가": false, "안방 청정해줘": false,
+		"오늘 날씨 어때?": false, "고마워": false, "아니 멈춰": false, "청정만 그만": false, "아니 다 취소해": false, "wait, stop": false, "7시로 바꿔 줘": false, "아니 오후 여섯 시로": false, "잠깐 멈춰": false} {
+		if got := r.Looks(turn.Input{Text: text, Locale: "ko-KR", Around: a}); got != want {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }
