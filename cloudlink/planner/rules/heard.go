@@ -16,6 +16,7 @@ type Heard struct {
 	out  parsed
 	ev   *evidence // Korean
 	bare bool
+
 	long bool // over maxRunes: a speech, of which only the beginning is looked at and nothing is done
 
 	rooms []wire.Room // that the device reported

@@ -94,13 +94,17 @@ func (p *Planner) decide(h *Heard) turn.Decision {
 	if rest, refused, ok := h.r.partly(out); ok {
 		return by("a part is refused by name", p.actPartly(lang, rest, refused))
 	}
-	if d, ok := p.together(h); ok {
+	d, ok, looksUp := p.together(h)
+	if ok {
 		return by("each clause by itself", d)
 	}
 	if d, ok := p.misheard(h); ok {
 		return by("one letter was misheard", d)
 	}
 	v := p.route(h)
+	if looksUp && (v.family == turn.DEF || v.family == turn.STTNull) {
+		v = verdict{family: turn.FRG, runnerUp: v.family, rule: "one thing to look up"}
+	}
 	return by(v.rule, p.answer(lang, out, v))
 }
 

@@ -219,6 +219,8 @@ var groups = []struct {
 		{"서재로 가서 바이탈사인 측정이 끝나면 거실로 와", "setMoveTo(position=서재); setMoveTo(position=거실) anchor vital.completed"},
 		{"거실로 가서 아빠한테 저녁 먹으라고 말해줘", "setMoveTo(position=거실); rest_guidance(kind=notice text=저녁 먹으세요.)"},
 		{"현관에 가서 택배 왔다고 알려줘", "setMoveTo(position=현관); rest_guidance(kind=notice text=택배 왔어요.)"},
+		{"요즘주요뉴스읽어주십시오", "FRG"},
+		{"커튼좀닫으세요", "UNS"},
 		{"저녁 뉴스 읽어주고 나서 화면 꺼줘", "fresh_information_brief(topic=news); setScreen(on=false)"},
 		{"퀴즈 내고 정답도 알려줘", "content_session(kind=quiz)"},
 		{"청정 다 되면 알려줘", "rest_guidance(kind=notice text=말씀하신 일이 끝났어요.) anchor cleaning.completed"},

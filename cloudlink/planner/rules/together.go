@@ -26,31 +26,32 @@ func (out *parsed) cloudy() bool {
 }
 
 // together reads a sentence again with the words of what the cloud does: clauses of several families make one plan. What is one question
-// for the cloud alone is no plan: it is answered in the turn.
-func (p *Planner) together(h *Heard) (turn.Decision, bool) {
+// for the cloud alone is no plan: it is answered in the turn, and looksUp says that it is one.
+func (p *Planner) together(h *Heard) (d turn.Decision, ok, looksUp bool) {
 	lang := h.r.lang
 	if h.bare {
-		return turn.Decision{}, false
+		return d, false, looksUp
 	}
 	if d, ok := p.wished(h); ok {
-		return d, true
+		return d, true, false
 	}
 	if !p.names(lang, h.of) {
-		return turn.Decision{}, false
+		return d, false, looksUp
 	}
 	r := p.reader(p.mixed, lang, h.rooms)
 	out := r.parse(h.of)
 	if out.accounted() && worthAPlan(out) || out.clear() && !out.cloudy() {
-		return p.act(lang, out), true
+		return p.act(lang, out), true, false
 	}
+	looksUp = out.accounted() && len(out.intents) == 1 && out.intents[0].frame.Route == turn.FRG && out.clauses[0].mood == moodRequest
 	if d, ok := p.askSlot(lang, out); ok {
-		return d, true
+		return d, true, false
 	}
 	rest, refused, ok := r.partly(out)
 	if ok && rest.accounted() && rest.cloudy() {
-		return p.actPartly(lang, rest, refused), true
+		return p.actPartly(lang, rest, refused), true, false
 	}
-	return turn.Decision{}, false
+	return d, false, looksUp
 }
 
 // askSlot asks for the one thing that is missing where all else of a mixed sentence is understood: "볼륨을 줄이고 동화 들려줘".
