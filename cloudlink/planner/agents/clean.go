@@ -31,16 +31,18 @@ func clean(text string, most int) string {
 		case r == utf8.RuneError || !unicode.IsPrint(r) || r == '<' || r == '>' || r == '`':
 			continue
 		}
-		if n >= most-1 {
+		apart := space && out.Len() > 0
+		if n++; apart {
+			n++
+		}
+		if n >= most { // one is for what says that more was there
 			return strings.TrimRight(out.String(), " ,.") + "…"
 		}
-		if space && out.Len() > 0 {
+		if apart {
 			out.WriteByte(' ')
-			n++
 		}
 		space = false
 		out.WriteRune(r)
-		n++
 	}
 	return out.String()
 }
