@@ -267,21 +267,22 @@ func (s *Server) answerStep(tx *store.Tx, row store.CloudStep, reason string, ou
 		row.State = stepFailed
 		env.StepResult.Status, env.StepResult.ReasonCode, env.StepResult.Output = "failed", reason, nil
 	}
-	if full, err := s.noRoom(tx, row.DeviceID, 1); err != nil || full {
-		row.State, row.ReasonCode = stepFailed, queueFull
+	if unsent, err := s.queueStep(tx, env, 0); err != nil || unsent != "" {
+		row.State, row.ReasonCode = stepFailed, unsent
 		return errors.Join(err, tx.PutCloudStep(row))
 	}
-	return errors.Join(s.queue(tx, env, 0), tx.PutCloudStep(row))
+	return tx.PutCloudStep(row)
 }
 
-const queueFull = "queue_full"
-
-func (s *Server) noRoom(tx *store.Tx, device string, more int64) (bool, error) {
-	n, err := tx.CountOpenDown(device)
-	if err != nil {
-		return true, fmt.Errorf("cannot count open messages: %w", err)
+// queueStep queues a message about a step. What cannot be sent, and says so, is the end of the step and not of the server, which takes in what
+// devices say while it answers it.
+func (s *Server) queueStep(tx *store.Tx, env wire.Envelope, expires int64) (unsent string, err error) {
+	err = s.queue(tx, env, expires)
+	if p, ok := errors.AsType[*problem](err); ok {
+		s.opt.Log.Warn().Str(keyDevice, env.DeviceID).Str(keyStep, env.Corr.StepID).Err(err).Msg("answer to a cloud step cannot be sent")
+		return p.Code, nil
 	}
-	return n+more > openPerDevice, nil
+	return "", err
 }
 
 // stepEnvelope is a message about a step. It names no workflow: what a schedule has begun has none of its own here.
@@ -303,10 +304,6 @@ func (s *Server) tellOn(tx *store.Tx, row store.CloudStep, talk agents.Talk, wor
 	if talk.Wait > 0 {
 		row.WakeAt = ms(now) + talk.Wait
 	}
-	if full, err := s.noRoom(tx, row.DeviceID, int64(len(words))); err != nil || full {
-		row.State, row.ReasonCode, row.EndedAt, row.WakeAt = stepFailed, queueFull, ms(now), 0
-		return errors.Join(err, tx.PutCloudStep(row))
-	}
 	for i, w := range words {
 		env := s.stepEnvelope(row, wire.TypeContent)
 		env.Content = &wire.Content{SessionID: row.SessionID, Verb: verbOf(w, first && i == 0), Text: w.Text, SpeechAct: w.Act}
@@ -316,8 +313,8 @@ func (s *Server) tellOn(tx *store.Tx, row store.CloudStep, talk agents.Talk, wor
 		if !looked.IsZero() {
 			env.Content.Payload.RetrievedAt = stamp(looked)
 		}
-		if err := s.queue(tx, env, ms(now.Add(defaultTTL))); err != nil {
-			return err
+		if unsent, err := s.queueStep(tx, env, ms(now.Add(defaultTTL))); err != nil || unsent != "" {
+			return errors.Join(err, s.endTalk(tx, row, stepFailed, unsent))
 		}
 	}
 	return tx.PutCloudStep(row)

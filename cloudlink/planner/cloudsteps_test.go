@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -487,5 +488,31 @@ func TestForgottenWithTheRest(t *testing.T) {
 	}
 	if kept := left(&turn.MemoWish{Verb: "erase", IDs: []string{"m-2"}}); kept != nil {
 		t.Errorf("%s is still there", kept)
+	}
+}
+
+// wordy are agents whose words no message can carry.
+type wordy struct{ Agents }
+
+func (wordy) Do(context.Context, agents.Task) agents.Outcome {
+	text := strings.Repeat("가", 64<<10)
+	return agents.Outcome{Text: text, Words: []agents.Words{{Text: text, Act: "done", Last: true}}, Output: map[string]any{"text": text}}
+}
+
+// What cannot be sent ends its step, told or not, and neither the server nor the source is asked again and again.
+func TestAnOutcomeThatCannotBeSent(t *testing.T) {
+	for _, session := range []bool{false, true} {
+		r, d, _ := cloudRig(t)
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.agents = wordy{r.agents}
+		r.start()
+		d.hello("1.2")
+		r.mixedPlan(d, "wf_1", "fresh_information_brief", "")
+		d.say(d.due("wf_1", "t-1", "fresh_information_brief", session, nil))
+		want(t, r.stepState("wf_1", "failed"), "reason_code", "not_encodable")
+		r.tick()
+		d.quiet()
 	}
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -124,6 +125,8 @@ func TestThePlannerReplansByItself(t *testing.T) {
 	if b.Action != "replan_cloud" || b.PlanRevision != 0 || b.Plan == nil || b.Plan.Workflow.Revision != 1 || len(b.Plan.Requests) != 1 || b.Plan.Requests[0].CloudStepID != "step_3" || b.Reason != "policy: smallest_change, rest" {
 		t.Fatalf("answered %+v", b)
 	}
+	other := `{"workflow":{"cloud_workflow_id":"` + id + `","plan_id":"` + b.Plan.Workflow.PlanID + `","revision":1},"device_task_requests":[{"cloud_step_id":"s9","taskMethod":"setMoveTo","params":{"position":"거실"}}]}`
+	want(t, r.must(http.StatusConflict, "POST", "/v1/devices/rb-1/plans", other), "code", "same_revision_other_content") // it has gone down with the answer
 	d.say(d.ack(got, ""))
 	shown := r.workflow(id)["escalations"].([]any)[0].(object)
 	want(t, shown, "action", "replan_cloud")

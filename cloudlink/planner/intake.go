@@ -213,7 +213,7 @@ func (s *Server) applyResult(tx *store.Tx, env wire.Envelope, a *aftermath) erro
 	if err != nil || !closed {
 		return err
 	}
-	if err := settle(tx, wf.ID, env.Result.ReasonCode); err != nil {
+	if err := errors.Join(settle(tx, wf.ID, env.Result.ReasonCode), tx.EndSchedule(wf.ID, ms(s.opt.Now()))); err != nil {
 		return err
 	}
 	a.touch(env.DeviceID, false)

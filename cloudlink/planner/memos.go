@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func (s *Server) carryMemo(tx *store.Tx, row store.Turn, wish *turn.MemoWish) er
 	if wish.Memo == nil {
 		return nil
 	}
+	left := len(known)
 	same := func(v memoView) bool {
 		return v.Kind == wish.Memo.Kind && v.Key == wish.Memo.Key && (v.Text == wish.Memo.Text || v.Kind != turn.MemoPreference)
 	}
@@ -75,8 +77,9 @@ func (s *Server) carryMemo(tx *store.Tx, row store.Turn, wish *turn.MemoWish) er
 		if _, err := tx.EraseMemo(v.ID); err != nil { // said anew: the last word counts
 			return err
 		}
+		left--
 	}
-	if len(known) >= memosMost {
+	if left >= memosMost {
 		return &problem{Status: http.StatusTooManyRequests, Code: "memory_full", Title: "too much is kept of this home already", Hint: "erase something"}
 	}
 	body, err := json.Marshal(wish.Memo)
@@ -156,15 +159,18 @@ func (s *Server) postOffer(req *http.Request) (int, any, error) {
 	if in.Rooms, err = s.roomsOf(req.Context(), device); err != nil {
 		return 0, nil, err
 	}
-	d, err := s.opt.Planner.Plan(req.Context(), in)
+	planning, cancel := context.WithTimeout(req.Context(), planTimeout)
+	defer cancel()
+	d, err := s.opt.Planner.Plan(planning, in)
 	if err != nil {
 		return 0, nil, planningFailed("", "cannot_plan", err)
 	}
 	out := offerAnswer{DeviceID: device, ReasonCode: people.NotAnOffer}
 	key, what := people.OrderOf(d)
-	if out.Operation = key; key == "" {
+	if key == "" || len(d.Steps) > 1 { // a yes must stand for no more than what was approved, and named in the question
 		return http.StatusOK, out, nil
 	}
+	out.Operation = key
 	err = s.change(req.Context(), device, func(tx *store.Tx) error { return s.offer(tx, in, key, what, &out) })
 	return http.StatusOK, out, err
 }
@@ -233,6 +239,33 @@ func (s *Server) addLeft(tx *store.Tx, device string, a *turn.Around) error {
 	if l.Slots != nil && l.Slots.TurnID == "" {
 		l.Slots.TurnID, l.Slots.AskedAtMS = open.TurnID, open.AskedAt
 	}
-	a.Slots, a.Spoken, a.Asked = l.Slots, slices.Clone(l.Spoken), l.Asked
+	a.Slots, a.Spoken, a.Asked, a.LeftBy = l.Slots, slices.Clone(l.Spoken), l.Asked, open.TurnID
 	return nil
+}
+
+// answering are the shortcuts that read words by what the turn before has left open.
+var answering = []string{"active_schedule", "yes_or_no"}
+
+// leftFrom is the turn whose question a decision answers; empty: it answers none.
+func leftFrom(in turn.Input, d turn.Decision) string {
+	if d.Trace == nil || !slices.Contains(answering, d.Trace.Shortcut) {
+		return ""
+	}
+	return in.Around.LeftBy
+}
+
+// stillLeft refuses a turn that answers what another one has answered while this one was thought about: a yes that is said into two microphones
+// is one yes.
+func stillLeft(tx *store.Tx, device, by string) error {
+	if by == "" {
+		return nil
+	}
+	open, err := tx.Slots(device)
+	if err == nil && open.TurnID == by {
+		return nil
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("cannot read what is left open: %w", err)
+	}
+	return &problem{Status: http.StatusConflict, Code: "answered_meanwhile", Title: "another turn has answered that question", Hint: "nothing was done by this one"}
 }

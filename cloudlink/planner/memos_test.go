@@ -1,11 +1,14 @@
 package planner
 
 import (
+	"errors"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
 )
 
 // Over HTTP: an offer outside approved hours is not made, an approval is a spoken yes that outlives a restart, a yes to an offer sends the
@@ -36,6 +39,7 @@ func TestOffersAndPreferences(t *testing.T) {
 	r.clock.advance(time.Hour)
 	want(t, r.must(http.StatusOK, "POST", "/v1/devices/rb-2/offers", `{"request":"청정해줘"}`), "reason_code", "offer_not_approved")
 	want(t, r.must(http.StatusOK, "POST", "/v1/devices/rb-1/offers", `{"request":"다 그만"}`), "reason_code", "offer_not_an_order")
+	want(t, r.must(http.StatusOK, "POST", "/v1/devices/rb-1/offers", `{"request":"거실로 가서 청정해줘"}`), "reason_code", "offer_not_an_order") // only cleaning was approved
 	offer("")
 	want(t, r.turn("rb-1", "응 해줘"), "dispatched", true)
 	plan := d.next(wire.TypePlan)
@@ -81,4 +85,61 @@ func TestOffersAndPreferences(t *testing.T) {
 	}
 	r.must(http.StatusUnprocessableEntity, "POST", "/v1/devices/rb-1/offers", `{"request":""}`)
 	r.must(http.StatusUnprocessableEntity, "POST", "/v1/devices/rb-1/offers", `{"request":"청정해줘","timezone":"Mars"}`)
+}
+
+// Two yeses to one question that are heard at once are one: the second does nothing, and says so.
+func TestOneQuestionIsAnsweredOnce(t *testing.T) {
+	r := newRig(t).real()
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	r.turn("rb-1", "청정 예약해줘")
+	ask := turnRequest{DeviceID: "rb-1", RecognizedText: "매일 오후 6시", Locale: "ko-KR"}
+	var rows [2]store.Turn
+	var answers [2]turnAnswer
+	var plans [2]*wire.Plan
+	for i := range rows { // both are thought about before either is kept
+		rows[i] = store.Turn{ID: "t-" + string(rune('a'+i)), DeviceID: "rb-1", CreatedAt: ms(r.clock.now())}
+		var err error
+		if answers[i], plans[i], err = r.server.plan(t.Context(), rows[i], ask); err != nil || plans[i] == nil {
+			t.Fatal(err)
+		}
+	}
+	for i, code := range []string{"", "answered_meanwhile"} {
+		_, _, err := r.server.keepTurn(t.Context(), rows[i], answers[i], r.server.messages(&answers[i], plans[i], ask), true)
+		p, _ := errors.AsType[*problem](err)
+		if (p == nil) != (code == "") || p != nil && (p.Code != code || p.Status != http.StatusConflict) {
+			t.Errorf("answer %d: %v", i, err)
+		}
+	}
+	oneOf(t, r.get("/v1/schedules"))
+}
+
+// Who says again what is kept already says nothing more, also where no more can be kept.
+func TestAFullMemoryTakesWhatItHas(t *testing.T) {
+	r := newRig(t).real()
+	st, err := store.Open(t.Context(), r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range memosMost {
+			text := "나는 재즈를 좋아해"
+			if i > 0 {
+				text += strconv.Itoa(i)
+			}
+			if err := tx.AddMemo(store.Memo{ID: strconv.Itoa(i), DeviceID: "rb-1", CreatedAt: int64(i), Body: []byte(`{"kind":"preference","text":"` + text + `"}`)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.turn("rb-1", "나는 재즈를 좋아해")
+	r.turn("rb-1", "응")
+	r.turn("rb-1", "나는 감자를 좋아해")
+	want(t, r.must(http.StatusTooManyRequests, "POST", "/v1/turns", `{"device_id":"rb-1","recognized_text":"응"}`), "code", "memory_full")
 }

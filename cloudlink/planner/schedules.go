@@ -23,7 +23,7 @@ type scheduleView struct {
 	CreatedAt  string         `json:"created_at"`
 	Revision   int64          `json:"revision"`
 	State      scheduleState  `json:"state"`
-	ReasonCode string         `json:"reason_code,omitempty"` // of refused and expired
+	ReasonCode string         `json:"reason_code,omitempty"` // of refused, expired, and of cancelled where the device has lost it
 	Pending    *wire.Schedule `json:"pending,omitempty"`     // a change that the device has not answered yet
 	Schedule   wire.Schedule  `json:"schedule"`
 	Next       string         `json:"next,omitempty"` // when it begins next, by the planner's clock
@@ -102,6 +102,9 @@ func (s *Server) viewSchedule(tx *store.Tx, row store.Schedule, now time.Time) (
 	if err := v.read(sent, now); err != nil {
 		return v, err
 	}
+	if wf.Status != "" && v.State != scheduleCancelled { // a device with a new store has lost it, and nobody wanted it to come anew
+		v.closed(wf)
+	}
 	var note scheduleNote
 	if row.Note != nil {
 		if err := json.Unmarshal(row.Note, &note); err != nil {
@@ -161,6 +164,15 @@ func (v *scheduleView) takePlan(row store.Down, p wire.Plan) {
 			v.Location = room
 		}
 	}
+}
+
+// closed is a schedule of which its device has sent a result: it keeps it no more.
+func (v *scheduleView) closed(wf store.Workflow) {
+	var r wire.Result
+	if json.Unmarshal(wf.Result, &r) == nil {
+		v.ReasonCode = r.ReasonCode
+	}
+	v.State, v.Pending, v.Next = scheduleCancelled, nil, ""
 }
 
 // overAt is when the only time of a schedule has passed (ms); 0: it comes again, or nobody can read when.

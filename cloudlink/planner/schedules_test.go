@@ -2,10 +2,12 @@ package planner
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/store"
 )
 
 func dailyPlan(at string) string {
@@ -84,4 +86,66 @@ func TestASchedulesEndWithoutTheDevice(t *testing.T) {
 	want(t, r.get("/v1/schedules/wf_2"), "state", "queued")
 	r.clock.advance(time.Minute)
 	want(t, r.get("/v1/schedules/wf_2"), "state", "over")
+}
+
+// A robot that has lost its store while somebody took a schedule back has let go of it, and its result says so.
+func TestAScheduleThatADeviceHasLost(t *testing.T) {
+	r := newRig(t).real()
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	id := r.turn("rb-1", "매일 오후 6시에 청정해줘")["workflow_id"].(string)
+	d.say(d.ack(d.next(wire.TypePlan), ""))
+	r.must(http.StatusAccepted, "POST", "/v1/schedules/"+id+"/cancel", `{}`)
+	d.next(wire.TypeControl) // it never answers
+	d.epoch = "e2"
+	if got := d.hello("1.1"); !slices.Contains(got.Close, id) {
+		t.Fatalf("close %v, want %s", got.Close, id)
+	}
+	want(t, r.get("/v1/schedules/"+id), "state", "cancelling")
+	d.say(d.result(id, "failed", "store_lost"))
+	s := r.get("/v1/schedules/" + id)
+	want(t, s, "state", "cancelled")
+	want(t, s, "reason_code", "store_lost")
+	want(t, s, "next", nil)
+	if said := r.turn("rb-1", "예약 뭐 있어?")["tts_response"]; said != "예약이 없어요." {
+		t.Errorf("says %v", said)
+	}
+}
+
+// A timer is not read any more once its time has passed, whoever has made it, and does not hide what is under way.
+func TestTimersThatAreOver(t *testing.T) {
+	r := newRig(t).real()
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	work := r.turn("rb-1", "청정해줘")["workflow_id"].(string)
+	d.say(d.ack(d.next(wire.TypePlan), ""))
+	for range openTold {
+		r.turn("rb-1", "30분 뒤에 약 먹으라고 알려줘")
+		d.say(d.ack(d.next(wire.TypePlan), ""))
+	}
+	live := func() (n int) {
+		t.Helper()
+		err := r.store.View(t.Context(), func(tx *store.Tx) error {
+			rows, err := tx.LiveSchedules("rb-1", ms(r.clock.now()), 2*openTold)
+			n = len(rows)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := live(); n != openTold {
+		t.Errorf("%d are live, want %d", n, openTold)
+	}
+	a, err := r.server.around(t.Context(), turnRequest{DeviceID: "rb-1", RecognizedText: "안녕"})
+	if err != nil || a.Foreground != work || len(a.Workflows) != 1 {
+		t.Errorf("under way are %v, %v", a.Workflows, err)
+	}
+	r.clock.advance(31 * time.Minute)
+	if n := live(); n != 0 {
+		t.Errorf("%d are live after their time", n)
+	}
 }

@@ -91,7 +91,8 @@ func (s *Server) queuePlan(tx *store.Tx, env wire.Envelope) error {
 		return err
 	}
 	if w.Schedule != nil {
-		if err := tx.AddSchedule(store.Schedule{WorkflowID: w.CloudWorkflowID, DeviceID: env.DeviceID, CreatedAt: ms(s.opt.Now())}); err != nil {
+		if err := tx.AddSchedule(store.Schedule{WorkflowID: w.CloudWorkflowID, DeviceID: env.DeviceID, CreatedAt: ms(s.opt.Now()),
+			OverAt: overAt(*w.Schedule)}); err != nil {
 			return err
 		}
 	}
@@ -103,8 +104,8 @@ func (s *Server) queuePlan(tx *store.Tx, env wire.Envelope) error {
 	return s.queue(tx, env, expiryOf(w, s.opt.Now()))
 }
 
-// repeatOf finds the message that already carried this plan, or says why the plan cannot follow on what is known. It spares a
-// round trip; the device judges again.
+// repeatOf finds the message that already carried this plan, or says why the plan cannot follow on what is known: a revision may also have
+// gone down with the answer to a question. It spares a round trip; the device judges again.
 func repeatOf(tx *store.Tx, env wire.Envelope) (*store.Down, error) {
 	w := env.Plan.Workflow
 	wf, err := tx.Workflow(w.CloudWorkflowID)
@@ -119,7 +120,8 @@ func repeatOf(tx *store.Tx, env wire.Envelope) (*store.Down, error) {
 		return nil, err
 	}
 	for _, row := range rows {
-		if row.Type != string(wire.TypePlan) || row.State == store.Refused {
+		replans := row.Type == string(wire.TypeDecision) && row.Revision > 0
+		if row.Type != string(wire.TypePlan) && !replans || row.State == store.Refused || replans && row.State == store.Expired {
 			continue
 		}
 		if row.Revision == w.Revision {

@@ -144,7 +144,7 @@ func (s *Server) heardBySession(ctx context.Context, in turn.Input, a *turnAnswe
 	}
 	var rows []store.CloudStep
 	err := s.opt.Store.View(ctx, func(tx *store.Tx) (err error) {
-		rows, err = tx.SessionsOf(in.DeviceID)
+		rows, err = tx.SessionsOf(in.DeviceID, 1)
 		return err
 	})
 	if err != nil || len(rows) == 0 {
@@ -161,6 +161,7 @@ func (s *Server) heardBySession(ctx context.Context, in turn.Input, a *turnAnswe
 	d.SelectedRoutes, d.OwnerSelection, d.SelectedAgent, d.SelectedSkill = []turn.Family{turn.STM}, turn.STM, string(turn.STM), agents.SkillContent
 	d.SelectedFlowID, d.TurnMode = "STM.STM."+agents.SkillContent, "multi_turn"
 	d.AskFollowUp, d.NeedsSecondPass, d.MissingSlots, d.TTSResponse, d.STTNullSubtype = false, false, nil, "", ""
+	d.Asks, d.AmbiguityReason = nil, "" // nobody says that question aloud, so the next yes must not answer it
 	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: rows[0].SessionID, Span: in.Text})
 	a.TTSResponse, a.SessionID = "", rows[0].SessionID
 	return true, nil

@@ -53,6 +53,8 @@ type turnAnswer struct {
 	ModelCalls     int64          `json:"model_calls"`
 	SessionID      string         `json:"session_id,omitempty"`  // the words are for this content session, which answers them
 	CloudSteps     []agents.Did   `json:"cloud_steps,omitempty"` // that were carried out for the answer
+
+	answers string // the turn that has left open what this one answers; empty: none
 }
 
 type correlation struct {
@@ -190,7 +192,7 @@ func (s *Server) plan(ctx context.Context, row store.Turn, ask turnRequest) (tur
 	s.speak(row.ID, &d)
 	a := turnAnswer{TurnID: row.ID, DeviceID: ask.DeviceID, RecognizedText: ask.RecognizedText, Locale: ask.Locale,
 		CreatedAt: stampMS(row.CreatedAt), Decision: d, Steps: nonNil(d.Steps), Requests: []wire.Request{}, TTSResponse: d.TTSResponse,
-		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls}
+		Correlation: correlation{TurnID: row.ID}, ModelCalls: d.ModelCalls, answers: leftFrom(in, d)}
 	if heard, err := s.heardBySession(ctx, in, &a); err != nil || heard {
 		return a, nil, err
 	}
@@ -319,6 +321,11 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 		if err != nil || old != nil {
 			out = old
 			return err
+		}
+		if dispatch {
+			if err := stillLeft(tx, row.DeviceID, a.answers); err != nil {
+				return err
+			}
 		}
 		for _, env := range send {
 			if err := s.put(tx, env); err != nil {

@@ -40,6 +40,7 @@ func (a *agentSettings) sources() (agents.Sources, error) {
 		f, err := agents.ParseFeed(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--feed %w", err))
+			continue
 		}
 		src.Feeds = append(src.Feeds, f)
 	}
@@ -47,12 +48,11 @@ func (a *agentSettings) sources() (agents.Sources, error) {
 		p, err := agents.ParsePlace(text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--weather-place %w", err))
+			continue
 		}
 		src.Places = append(src.Places, p)
 	}
-	if len(errs) == 0 {
-		errs = append(errs, src.Validate())
-	}
+	errs = append(errs, src.Validate())
 	if a.documents != "" {
 		src.Documents = os.DirFS(a.documents)
 		info, err := fs.Stat(src.Documents, ".")

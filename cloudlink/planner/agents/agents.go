@@ -186,6 +186,9 @@ func compose(t Task) Outcome {
 	if len(parts) == 0 {
 		return Outcome{Reason: ReasonNotFound, Text: say(t.Locale, "compose_nothing")}
 	}
-	text := strings.Join(parts, " ")
+	text := clean(strings.Join(parts, " "), composedRunes)
 	return Outcome{Text: text, Output: map[string]any{"text": text}}
 }
+
+// composedRunes bounds what several steps have brought: together it has to be one word of a session. Source: docs/contract.md, content.
+const composedRunes = 1200

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/text/encoding/korean"
 )
@@ -124,6 +125,29 @@ func TestStrangersText(t *testing.T) {
 		if n := len([]rune(got)); got != tc.want && !(tc.name == "longer than may be" && n <= titleRunes && strings.HasSuffix(got, "…")) {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// A megabyte of markup that is never closed is cleaned in a moment: a source decides what comes, and must not hold a step up.
+func TestStrangersMarkupWithoutEnd(t *testing.T) {
+	begun := time.Now()
+	if got := clean(strings.Repeat("<script>", maxBody/8), titleRunes); got != "" {
+		t.Errorf("left %q", got)
+	}
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// What several steps have found is one word of a session, however much it is.
+func TestComposedWordsAreBounded(t *testing.T) {
+	inputs := map[string]any{"kind": "compose"}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		inputs[name] = strings.Repeat(name, spokenRunes)
+	}
+	out := do(t, build(t, Sources{}), SkillRest, inputs)
+	if n := len([]rune(out.Text)); n > composedRunes || !strings.HasPrefix(out.Text, "aaa") || out.Output["text"] != out.Text {
+		t.Errorf("%d letters: %.20s", n, out.Text)
 	}
 }
 

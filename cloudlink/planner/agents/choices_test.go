@@ -95,6 +95,7 @@ func TestChoicesThatComeAsTurns(t *testing.T) {
 	}{
 		{"퀴즈 내줘", quiz, true}, {"뉴스", turn.Decision{OwnerSelection: turn.FRG}, true}, {"아무거나", turn.Decision{OwnerSelection: turn.UNS}, true}, {"음", turn.Decision{OwnerSelection: turn.STTNull}, true},
 		{"주방으로 가서 이야기 들려줘", move, false}, {"오늘 날씨 어때", turn.Decision{OwnerSelection: turn.FRG}, false},
+		{"응", turn.Decision{OwnerSelection: turn.DEF, Memo: &turn.MemoWish{Verb: "keep"}}, false},
 	} {
 		if got := s.a.Hears(s.talk, tc.said, tc.d); got != tc.want {
 			t.Errorf("%s: %v", tc.said, got)

@@ -11,12 +11,14 @@ import (
 const (
 	titleRunes  = 120
 	spokenRunes = 400
-	escapedMost = 3 // how often markup may hide in entities
+	escapedMost = 3        // how often markup may hide in entities
+	cleanBytes  = 16 << 10 // that are looked at: markup that is never closed is gone through again and again
 )
 
 // clean makes plain words of strangers' text: no markup, no control, direction or invisible characters, single spaces, at most most
 // letters. What is left is only ever told.
 func clean(text string, most int) string {
+	text = text[:min(len(text), cleanBytes)]
 	for range escapedMost {
 		text = html.UnescapeString(untagged(text))
 	}

@@ -155,6 +155,8 @@ func TestWhoIsMeant(t *testing.T) {
 		{"다 그만", turn.Decision{OwnerSelection: turn.ODL, Control: &wire.Control{}}, false},
 		{"오늘 날씨 어때", turn.Decision{OwnerSelection: turn.FRG}, false},
 		{"지금 뭐 해", turn.Decision{OwnerSelection: turn.ODL}, false},
+		{"네", turn.Decision{OwnerSelection: turn.ODL, Answers: &turn.Answers{}}, false},
+		{"응", turn.Decision{OwnerSelection: turn.DEF, Memo: &turn.MemoWish{Verb: "keep"}}, false},
 	} {
 		if got := s.a.Hears(s.talk, tc.said, tc.d); got != tc.want {
 			t.Errorf("%s: %v", tc.said, got)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -92,11 +93,20 @@ func (f *fetcher) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return d.DialContext(ctx, network, addr)
 }
 
-// shared is the space of addresses behind a carrier's translation; not public, and not private by name.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
+// reserved are the spaces of addresses that are neither public nor private by name: of this network, of a carrier, of protocols and tests,
+// and those in which another address can hide. Source: the special-purpose registries of IANA.
+var reserved = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10")
+
+func prefixes(texts ...string) (out []netip.Prefix) {
+	for _, t := range texts {
+		out = append(out, netip.MustParsePrefix(t))
+	}
+	return out
+}
 
 func public(ip netip.Addr) bool {
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip)
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !slices.ContainsFunc(reserved, func(p netip.Prefix) bool { return p.Contains(ip.WithZone("")) })
 }
 
 func (f *fetcher) redirect(req *http.Request, via []*http.Request) error {

@@ -2,8 +2,10 @@ package agents
 
 import (
 	"context"
+	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -122,7 +124,8 @@ func TestRedirects(t *testing.T) {
 
 func TestPublicAddresses(t *testing.T) {
 	f := newFetcher(Sources{})
-	for _, addr := range []string{"127.0.0.1:80", "10.1.2.3:80", "192.168.0.1:80", "169.254.169.254:80", "100.64.0.1:80", "[::1]:80", "[fe80::1]:80", "[fd00::1]:80", "[::ffff:10.0.0.1]:80", "0.0.0.0:80"} {
+	for _, addr := range []string{"127.0.0.1:80", "10.1.2.3:80", "192.168.0.1:80", "169.254.169.254:80", "100.64.0.1:80", "[::1]:80", "[fe80::1]:80", "[fd00::1]:80", "[::ffff:10.0.0.1]:80", "0.0.0.0:80", "0.1.2.3:80", "240.0.0.1:80", "198.18.0.1:80",
+		"[64:ff9b::a00:1]:80", "[2002:a00:1::]:80", "[::10.0.0.1]:80", "[fec0::1]:80"} {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		c, err := f.dial(ctx, "tcp", addr)
 		cancel()
@@ -131,6 +134,11 @@ func TestPublicAddresses(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), errPrivate.Error()) {
 			t.Errorf("%s was dialled: %v", addr, err)
+		}
+	}
+	for _, addr := range []string{"8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "2001:4860:4860::8888"} {
+		if !public(netip.MustParseAddr(addr)) {
+			t.Errorf("%s is not public", addr)
 		}
 	}
 }
@@ -148,6 +156,7 @@ func TestSettingsWithFaults(t *testing.T) {
 		{"two feeds of one name", Sources{Feeds: []Feed{{"a", "http://example.org/1"}, {"a", "http://example.org/2"}}}, "name of its own"},
 		{"place without weather", Sources{Places: []Place{{"서울", 37.5, 127}}}, "weather address"},
 		{"place off the globe", Sources{WeatherURL: "http://example.org/", Places: []Place{{"서울", 127, 37.5}}}, "latitude"},
+		{"place that is nowhere", Sources{WeatherURL: "http://example.org/", Places: []Place{{"서울", math.NaN(), 127}}}, "latitude"},
 	} {
 		if _, err := New(tc.src); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)

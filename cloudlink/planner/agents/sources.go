@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -52,17 +54,17 @@ func (s *Sources) Validate() error {
 		errs = append(errs, address("feed "+f.Name, f.URL))
 	}
 	if s.WeatherURL != "" {
-		errs = append(errs, address("weather", s.WeatherURL))
+		errs = append(errs, address("weather-url", s.WeatherURL))
 	}
 	if s.SearchURL != "" {
-		errs = append(errs, address("search", s.SearchURL))
+		errs = append(errs, address("search-url", s.SearchURL))
 	}
 	if len(s.Places) > 0 && s.WeatherURL == "" {
-		errs = append(errs, errors.New("weather place: wants a weather address"))
+		errs = append(errs, errors.New("weather-place: wants a weather address, too (weather-url)"))
 	}
 	for _, p := range s.Places {
-		if p.Name == "" || p.Latitude < -90 || p.Latitude > 90 || p.Longitude < -180 || p.Longitude > 180 {
-			errs = append(errs, fmt.Errorf("weather place %q: wants a name, a latitude of -90 to 90 and a longitude of -180 to 180", p.Name))
+		if p.Name == "" || !(math.Abs(p.Latitude) <= 90 && math.Abs(p.Longitude) <= 180) { // also what is no number
+			errs = append(errs, fmt.Errorf("weather-place %q: wants a name, a latitude of -90 to 90 and a longitude of -180 to 180", p.Name))
 		}
 	}
 	return errors.Join(errs...)
@@ -90,11 +92,12 @@ func ParseFeed(text string) (Feed, error) {
 
 // ParsePlace reads name=latitude,longitude.
 func ParsePlace(text string) (Place, error) {
-	var p Place
 	name, at, _ := strings.Cut(text, "=")
-	if n, err := fmt.Sscanf(at, "%g,%g", &p.Latitude, &p.Longitude); err != nil || n != 2 || name == "" {
+	first, second, _ := strings.Cut(at, ",")
+	latitude, errA := strconv.ParseFloat(strings.TrimSpace(first), 64)
+	longitude, errB := strconv.ParseFloat(strings.TrimSpace(second), 64)
+	if errA != nil || errB != nil || name == "" {
 		return Place{}, fmt.Errorf("%q: want name=latitude,longitude", text)
 	}
-	p.Name = strings.TrimSpace(name)
-	return p, nil
+	return Place{Name: strings.TrimSpace(name), Latitude: latitude, Longitude: longitude}, nil
 }

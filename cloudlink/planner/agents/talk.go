@@ -58,9 +58,9 @@ func (a *Agents) Next(t Talk, m Memory, now time.Time, ev Event) (words []Words,
 }
 
 // Hears says whether what was said in a turn is for a session that waits for its listener: the answer to a quiz, a choice, that a reminder was
-// heard; and what means nothing else, for then it was meant as one. Where the words order, plan or stop something, they are no answer.
+// heard; and what means nothing else, for then it was meant as one. Where the words order, plan or stop something, or answer another question, they are no answer.
 func (a *Agents) Hears(t Talk, said string, d turn.Decision) bool {
-	if t.Ended || d.Control != nil || d.Schedule != nil || d.Revises != nil {
+	if t.Ended || d.Control != nil || d.Schedule != nil || d.Revises != nil || d.Answers != nil || d.Memo != nil {
 		return false
 	}
 	idle := len(d.Steps) == 0 && (d.OwnerSelection == turn.DEF || d.OwnerSelection == turn.STTNull)

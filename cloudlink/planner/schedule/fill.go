@@ -78,11 +78,19 @@ func (b *Book) fillTarget(in turn.Input, s *said, open *turn.Slots) (turn.Decisi
 	if s.question || !slices.Contains(open.Missing, slotTarget) {
 		return turn.Decision{}, false
 	}
+	if b.halts(in, s) {
+		return turn.Decision{}, false // "전부 멈춰" is said to the robot, whatever it has asked
+	}
 	ids := b.chosen(in, s, open.Targets)
 	if len(ids) == 0 {
 		return turn.Decision{}, false
 	}
 	return b.settleTargets(in, s, open, ids, hasWord(s.text, s.words().All), byFragment), true
+}
+
+// halts says whether words stop what the robot does, and do not speak of taking back what is kept.
+func (b *Book) halts(in turn.Input, s *said) bool {
+	return b.read(in).Control != nil && !has(s.text, s.words().Cancel) && !has(s.text, s.words().Nouns)
 }
 
 // open are the slots that the turn before left open.

@@ -40,6 +40,8 @@ func TestTurns(t *testing.T) {
 			"청정 예약 취소해줘", "asks target", "두 번째", "cancel w2"}},
 		{"one of several by its time", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "평일 아침 8시에 청정 예약해줘", "create " + clean + " mon,tue,wed,thu,fri 08:00",
 			"청정 예약 취소해줘", "asks target", "6시 거", "cancel w1"}},
+		{"everything stopped while it is asked which", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "평일 아침 8시에 청정 예약해줘", "create " + clean + " mon,tue,wed,thu,fri 08:00",
+			"청정 예약 취소해줘", "asks target", "다 그만", "acts now", "청정 예약 취소해줘", "asks target", "전부 멈춰", "acts now", "청정 예약 취소해줘", "asks target", "전부 취소해줘", "cancel w1 w2"}},
 		{"all of several", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "평일 아침 8시에 청정 예약해줘", "create " + clean + " mon,tue,wed,thu,fri 08:00",
 			"예약 전부 취소해줘", "cancel w1 w2"}},
 		{"an alarm is no cleaning", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "내일 아침 7시에 깨워줘", "create reminder 2026-12-01 07:00", "알람 꺼줘", "cancel w2"}},

@@ -73,9 +73,9 @@ func (t *Tx) CloudStepsOf(deviceID, workflowID string) ([]CloudStep, error) {
 	return t.cloudSteps("of workflow "+workflowID, `SELECT `+cloudStepColumns+` FROM cloud_steps WHERE device_id = ? AND workflow_id = ? ORDER BY due_at, task_id`, deviceID, workflowID)
 }
 
-// SessionsOf lists the sessions of a device that are open, the latest first.
-func (t *Tx) SessionsOf(deviceID string) ([]CloudStep, error) {
-	return t.cloudSteps("of device "+deviceID, `SELECT `+cloudStepColumns+` FROM cloud_steps WHERE device_id = ? AND state = 'telling' ORDER BY due_at DESC, task_id`, deviceID)
+// SessionsOf lists the sessions of a device that are open, the latest first, at most limit.
+func (t *Tx) SessionsOf(deviceID string, limit int) ([]CloudStep, error) {
+	return t.cloudSteps("of device "+deviceID, `SELECT `+cloudStepColumns+` FROM cloud_steps WHERE device_id = ? AND state = 'telling' ORDER BY due_at DESC, task_id LIMIT ?`, deviceID, limit)
 }
 
 func (t *Tx) cloudSteps(what, query string, args ...any) ([]CloudStep, error) {

@@ -31,7 +31,7 @@ func (t *Tx) AddMemo(m Memo) error {
 
 // Memos lists what is kept of a home, or with "" of all, oldest first.
 func (t *Tx) Memos(deviceID string, limit int) ([]Memo, error) {
-	out, err := many(t, scanMemo, `SELECT `+memoColumns+` FROM memos WHERE ? IN ('', device_id) ORDER BY created_at, id LIMIT ?`, deviceID, limit)
+	out, err := many(t, scanMemo, `SELECT `+memoColumns+` FROM memos `+ofDevice(deviceID)+` ORDER BY created_at, id LIMIT ?`, deviceID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list memos: %w", err)
 	}

@@ -168,6 +168,7 @@ var migrations = []string{
 	`ALTER TABLE schedules ADD COLUMN over_at INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE schedules ADD COLUMN ended_at INTEGER NOT NULL DEFAULT 0;
 	CREATE INDEX schedules_live ON schedules (device_id, created_at, workflow_id) WHERE ended_at = 0;`,
+	`CREATE INDEX down_controls ON down (device_id, seq) WHERE workflow_id = '' AND type = 'control';`,
 }
 
 // migrate brings the file to the present form, each step in its own transaction, so a cut leaves the old form or the new one.

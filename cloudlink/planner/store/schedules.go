@@ -40,12 +40,19 @@ func (t *Tx) Schedule(workflowID string) (Schedule, error) {
 
 // Schedules lists the latest schedules of a device, or with "" of all, newest first.
 func (t *Tx) Schedules(deviceID string, limit int) ([]Schedule, error) {
-	out, err := many(t, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE ? IN ('', device_id)
-		ORDER BY created_at DESC, workflow_id DESC LIMIT ?`, deviceID, limit)
+	out, err := many(t, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules `+ofDevice(deviceID)+` ORDER BY created_at DESC, workflow_id DESC LIMIT ?`, deviceID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list schedules: %w", err)
 	}
 	return out, nil
+}
+
+// ofDevice is the condition of a list of one device, or with "" of all; a single one would read them all each time.
+func ofDevice(deviceID string) string {
+	if deviceID == "" {
+		return "WHERE ? = ''"
+	}
+	return "WHERE device_id = ?"
 }
 
 // LiveSchedules lists those of a device that may still begin something at a moment (ms), newest first.

@@ -240,11 +240,23 @@ func TestHotQueriesUseAnIndex(t *testing.T) {
 		"down of a workflow":     `SELECT * FROM down WHERE workflow_id = 'w' ORDER BY seq`,
 		"lost workflows": `SELECT w.workflow_id FROM workflows w WHERE w.device_id = 'd' AND w.status = '' AND EXISTS (
 			SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan') ORDER BY w.created_at LIMIT 1`,
-		"turn by key":      `SELECT * FROM turns WHERE idem_key = 'k'`,
-		"old turns":        `SELECT turn_id FROM turns WHERE created_at < 1 LIMIT 1`,
-		"old workflows":    `SELECT workflow_id FROM workflows WHERE created_at < 1 AND status != '' LIMIT 1`,
-		"old controls":     `SELECT id FROM down WHERE workflow_id = '' AND created_at < 1 LIMIT 1`,
-		"presence of some": `SELECT * FROM devices WHERE device_id > 'd' ORDER BY device_id LIMIT 1`,
+		"turn by key":   `SELECT * FROM turns WHERE idem_key = 'k'`,
+		"old turns":     `SELECT turn_id FROM turns WHERE created_at < 1 LIMIT 1`,
+		"old workflows": `SELECT workflow_id FROM workflows WHERE created_at < 1 AND status != '' LIMIT 1`,
+		"old controls":  `SELECT id FROM down WHERE workflow_id = '' AND created_at < 1 LIMIT 1`,
+		"open work of a device": `SELECT * FROM workflows w WHERE device_id = 'd' AND status = '' AND EXISTS (
+			SELECT 1 FROM down d WHERE d.workflow_id = w.workflow_id AND d.type = 'plan' AND d.state IN ('queued', 'sent', 'accepted'))
+			AND NOT EXISTS (SELECT 1 FROM schedules s WHERE s.workflow_id = w.workflow_id) ORDER BY created_at DESC, workflow_id DESC LIMIT 1`,
+		"ended work of a device": `SELECT * FROM workflows WHERE device_id = 'd' AND status != '' AND result_at >= 1 ORDER BY result_at DESC, workflow_id DESC LIMIT 1`,
+		"last turns of a device": `SELECT * FROM turns WHERE device_id = 'd' AND created_at >= 1 ORDER BY created_at DESC, turn_id DESC LIMIT 1`,
+		"schedules of a device":  `SELECT * FROM schedules WHERE device_id = 'd' ORDER BY created_at DESC, workflow_id DESC LIMIT 1`,
+		"live schedules":         `SELECT * FROM schedules WHERE device_id = 'd' AND ended_at = 0 AND (over_at = 0 OR over_at > 1) ORDER BY created_at DESC, workflow_id DESC LIMIT 1`,
+		"memos of a device":      `SELECT * FROM memos WHERE device_id = 'd' ORDER BY created_at, id LIMIT 1`,
+		"controls of everything": `SELECT * FROM down WHERE device_id = 'd' AND workflow_id = '' AND type = 'control' ORDER BY seq DESC LIMIT 1`,
+		"cloud steps due":        `SELECT * FROM cloud_steps WHERE state = 'due' ORDER BY due_at, task_id LIMIT 1`,
+		"sessions that go on":    `SELECT * FROM cloud_steps WHERE wake_at > 0 AND wake_at <= 1 AND state = 'telling' ORDER BY wake_at LIMIT 1`,
+		"sessions of a device":   `SELECT * FROM cloud_steps WHERE device_id = 'd' AND state = 'telling' ORDER BY due_at DESC, task_id LIMIT 1`,
+		"presence of some":       `SELECT * FROM devices WHERE device_id > 'd' ORDER BY device_id LIMIT 1`,
 	} {
 		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
 		if err != nil {

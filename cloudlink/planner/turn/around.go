@@ -20,6 +20,7 @@ type Around struct {
 	Spoken     []string   `json:"spoken_of,omitempty"`       // workflow ids of the schedules that the turn before made or changed
 	Slots      *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
 	Asked      *Asked     `json:"asked,omitempty"`           // a yes or no that is waited for
+	LeftBy     string     `json:"-"`                         // id of the turn that left Spoken, Slots and Asked
 	Memos      []Memo     `json:"memos,omitempty"`           // what is kept of the people of the home, by their own yes
 	Device     *Device    `json:"device_context,omitempty"`
 }
