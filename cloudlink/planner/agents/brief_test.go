@@ -128,10 +128,10 @@ func TestStrangersText(t *testing.T) {
 	}
 }
 
-// A megabyte of markup that is never closed is cleaned in a moment: a source decides what comes, and must not hold a step up.
+// Much markup that is never closed is cleaned in a moment: a source decides what comes, and must not hold a step up.
 func TestStrangersMarkupWithoutEnd(t *testing.T) {
 	begun := time.Now()
-	if got := clean(strings.Repeat("<script>", maxBody/8), titleRunes); got != "" {
+	if got := clean(strings.Repeat("<script>", 1<<15), titleRunes); got != "" {
 		t.Errorf("left %q", got)
 	}
 	if took := time.Since(begun); took > 2*time.Second {
