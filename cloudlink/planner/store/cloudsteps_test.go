@@ -48,8 +48,8 @@ func TestCloudSteps(t *testing.T) {
 	list("due, one", []string{"t-1"}, func(tx *Tx) ([]CloudStep, error) { return tx.CloudStepsDue(1) })
 	list("not awake yet", nil, func(tx *Tx) ([]CloudStep, error) { return tx.CloudStepsAwake(99, 10) })
 	list("awake", []string{"t-2"}, func(tx *Tx) ([]CloudStep, error) { return tx.CloudStepsAwake(100, 10) })
-	list("sessions, latest first", []string{"t-4", "t-2"}, func(tx *Tx) ([]CloudStep, error) { return tx.SessionsOf("rb-1") })
-	list("of another home", nil, func(tx *Tx) ([]CloudStep, error) { return tx.SessionsOf("rb-2") })
+	list("sessions, latest first", []string{"t-4", "t-2"}, func(tx *Tx) ([]CloudStep, error) { return tx.SessionsOf("rb-1", 9) })
+	list("of another home", nil, func(tx *Tx) ([]CloudStep, error) { return tx.SessionsOf("rb-2", 9) })
 	list("of the workflow", []string{"t-1", "t-2", "t-3", "t-4", "t-5"}, func(tx *Tx) ([]CloudStep, error) { return tx.CloudStepsOf("rb-1", "wf_1") })
 	update(t, s, func(tx *Tx) error {
 		c, err := tx.CloudStep("rb-1", "t-1")
