@@ -48,7 +48,7 @@ func say1(in turn.Input, name string, args ...string) string {
 type particle struct{ closed, open string }
 
 // particles are those of which the form hangs on the sound before them.
-var particles = []particle{{"은", "는"}, {"이", "가"}, {"을", "를"}, {"으로", "로"}, {"이에요", "예요"}}
+var particles = []particle{{"은", "는"}, {"이", "가"}, {"을", "를"}, {"으로", "로"}, {"이에요", "예요"}, {"'이라고", "'라고"}}
 
 // rieul is the place of ㄹ among the final sounds: 로 follows it too.
 const rieul = 8

@@ -18,3 +18,12 @@ func TestWhatIsLookedAt(t *testing.T) {
 		}
 	}
 }
+
+// TestAnAnswerIsQuotedAsItSounds: what is passed on stands in quotation marks, with the particle that its last sound takes behind them.
+func TestAnAnswerIsQuotedAsItSounds(t *testing.T) {
+	for option, want := range map[string]string{"그만": "네, '그만'이라고 전할게요.", "다시 가 줘": "네, '다시 가 줘'라고 전할게요.", "거실": "네, '거실'이라고 전할게요."} {
+		if got := say1(turn.Input{Text: "네"}, "answered", option); got != want {
+			t.Errorf("%s: %s", option, got)
+		}
+	}
+}
