@@ -15,6 +15,7 @@ import (
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/agents"
+	"deviceagent/cloudlink/planner/compile"
 	"deviceagent/cloudlink/planner/pipeline"
 	"deviceagent/cloudlink/planner/rules"
 	defaults "deviceagent/packaging/catalog"
@@ -79,24 +80,11 @@ func parts(s settings, log zerolog.Logger) (planner.Options, error) {
 // checker checks plans as the device will, with the rooms that it reported.
 func checker(cat *catalog.Catalog) func(wire.Plan, []wire.Room) []wire.Fault {
 	return func(plan wire.Plan, rooms []wire.Room) []wire.Fault {
-		_, faults := bridge.CheckPlan(withRooms(cat, rooms), &plan)
+		_, faults := bridge.CheckPlan(compile.Home(cat, rooms), &plan)
 		var out []wire.Fault
 		for _, f := range faults {
 			out = append(out, wire.Fault{Path: f.Path, ReasonCode: string(f.Reason), Message: f.Message})
 		}
 		return out
 	}
-}
-
-// withRooms is the catalog with the rooms of one device; the rest is shared and only read.
-func withRooms(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
-	if len(rooms) == 0 {
-		return cat
-	}
-	own := *cat
-	own.Rooms = nil
-	for _, r := range rooms {
-		own.Rooms = append(own.Rooms, catalog.Room{ID: catalog.RoomID(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
-	}
-	return &own
 }

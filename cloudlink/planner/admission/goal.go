@@ -33,10 +33,7 @@ func (j *Judge) goal(in turn.Input, d turn.Decision, f found) (g wire.Experience
 	}
 	g.Budget = &wire.GoalBudget{MaxDecisions: maxDecisions, MaxReplans: maxReplans, DeadlineMS: plan.Workflow.DeadlineMS, Fallback: fallback,
 		AutomaticRetries: retries, UserQuestions: questions}
-	cat := j.cat
-	if len(in.Rooms) > 0 {
-		cat = withRooms(cat, in.Rooms)
-	}
+	cat := compile.Home(j.cat, in.Rooms)
 	for i := range plan.Requests {
 		r := &plan.Requests[i]
 		op, effects, ok := brought(cat, r)
@@ -130,14 +127,6 @@ func brought(cat *catalog.Catalog, r *wire.Request) (op catalog.Operation, effec
 		}
 	}
 	return op, effects, true
-}
-
-func withRooms(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
-	var own []catalog.Room
-	for _, r := range rooms {
-		own = append(own, catalog.Room{ID: catalog.RoomID(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
-	}
-	return cat.WithRooms(own, cat.RoomsEtag)
 }
 
 // short cuts a text at a whole letter.

@@ -42,7 +42,7 @@ func Plan(cat *catalog.Catalog, in turn.Input, d turn.Decision, ids IDs) (wire.P
 	if len(d.Steps) == 0 {
 		return wire.Plan{}, fmt.Errorf("cannot compile plan %s: the decision has no steps", ids.PlanID)
 	}
-	c := compiler{cat: roomed(cat, in.Rooms), said: in.Now, steps: d.Steps, args: map[string]map[string]any{}, index: map[string]int{}}
+	c := compiler{cat: Home(cat, in.Rooms), said: in.Now, steps: d.Steps, args: map[string]map[string]any{}, index: map[string]int{}}
 	for i, s := range d.Steps {
 		if _, twice := c.index[s.ID]; twice || s.ID == "" {
 			return wire.Plan{}, fmt.Errorf("cannot compile step %q: its id is empty or used twice", s.ID)
@@ -67,8 +67,8 @@ func Plan(cat *catalog.Catalog, in turn.Input, d turn.Decision, ids IDs) (wire.P
 	return plan, nil
 }
 
-// roomed gives the catalog with the rooms that the device reported; none: the catalog's own.
-func roomed(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
+// Home is the catalog with the rooms that a device reported; none: the catalog's own. The rest is shared and only read.
+func Home(cat *catalog.Catalog, rooms []wire.Room) *catalog.Catalog {
 	if len(rooms) == 0 {
 		return cat
 	}

@@ -96,24 +96,12 @@ func checker(cat *catalog.Catalog) func(turn.Input, turn.Decision) []string {
 		if err != nil {
 			return []string{"steps: " + err.Error()}
 		}
-		_, found := bridge.CheckPlan(roomed(cat, in), &plan)
+		_, found := bridge.CheckPlan(compile.Home(cat, in.Rooms), &plan)
 		for _, f := range found {
 			faults = append(faults, f.Path+": "+f.Message)
 		}
 		return faults
 	}
-}
-
-// roomed is the catalog with the rooms of the turn's device.
-func roomed(cat *catalog.Catalog, in turn.Input) *catalog.Catalog {
-	if len(in.Rooms) == 0 {
-		return cat
-	}
-	var own []catalog.Room
-	for _, r := range in.Rooms {
-		own = append(own, catalog.Room{ID: catalog.RoomID(r.ID), Name: r.Name, Aliases: r.Aliases, Reachable: r.Reachable})
-	}
-	return cat.WithRooms(own, cat.RoomsEtag)
 }
 
 // Draft is the planner by rules, where it is one; else nil.
@@ -128,7 +116,7 @@ func (p *Planner) Hear(in turn.Input) turn.Heard { return p.opt.Rules.Hear(in) }
 // Seen lists what stands in the words, as the rules see it.
 func (p *Planner) Seen(heard turn.Heard) rules.Seen { return p.opt.Rules.Seen(heard) }
 
-func (p *Planner) cat(in turn.Input) *catalog.Catalog { return roomed(p.reg.cat, in) }
+func (p *Planner) cat(in turn.Input) *catalog.Catalog { return compile.Home(p.reg.cat, in.Rooms) }
 
 // Plan decides by the rules, and asks the model where its setting says so. It ends within the deadline, and fails only where the
 // rules fail: whatever goes wrong with a model, their decision stands and says what went wrong.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner/compile"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
 )
@@ -66,14 +67,7 @@ func (r *Runner) Looks(in turn.Input) bool {
 
 // home is the catalog with the rooms of the device, where it has reported some.
 func (r *Runner) home(in turn.Input) *catalog.Catalog {
-	if len(in.Rooms) == 0 {
-		return r.cat
-	}
-	var own []catalog.Room
-	for _, room := range in.Rooms {
-		own = append(own, catalog.Room{ID: catalog.RoomID(room.ID), Name: room.Name, Aliases: room.Aliases, Reachable: room.Reachable})
-	}
-	return r.cat.WithRooms(own, r.cat.RoomsEtag)
+	return compile.Home(r.cat, in.Rooms)
 }
 
 // subject is what words name: rooms, operations, going somewhere at all, a kind of content. All of it is empty where nothing is known.
