@@ -87,34 +87,6 @@ func TestOffersAndPreferences(t *testing.T) {
 	r.must(http.StatusUnprocessableEntity, "POST", "/v1/devices/rb-1/offers", `{"request":"청정해줘","timezone":"Mars"}`)
 }
 
-// Two yeses to one question that are heard at once are one: the second does nothing, and says so.
-func TestOneQuestionIsAnsweredOnce(t *testing.T) {
-	r := newRig(t).real()
-	r.start()
-	d := r.device("rb-1", "e1")
-	d.hello("1.1")
-	r.turn("rb-1", "청정 예약해줘")
-	ask := turnRequest{DeviceID: "rb-1", RecognizedText: "매일 오후 6시", Locale: "ko-KR"}
-	var rows [2]store.Turn
-	var answers [2]turnAnswer
-	var plans [2]*wire.Plan
-	for i := range rows { // both are thought about before either is kept
-		rows[i] = store.Turn{ID: "t-" + string(rune('a'+i)), DeviceID: "rb-1", CreatedAt: ms(r.clock.now())}
-		var err error
-		if answers[i], plans[i], err = r.server.plan(t.Context(), rows[i], ask); err != nil || plans[i] == nil {
-			t.Fatal(err)
-		}
-	}
-	for i, code := range []string{"", "answered_meanwhile"} {
-		_, _, err := r.server.keepTurn(t.Context(), rows[i], answers[i], r.server.messages(&answers[i], plans[i], ask), true)
-		p, _ := errors.AsType[*problem](err)
-		if (p == nil) != (code == "") || p != nil && (p.Code != code || p.Status != http.StatusConflict) {
-			t.Errorf("answer %d: %v", i, err)
-		}
-	}
-	oneOf(t, r.get("/v1/schedules"))
-}
-
 // Who says again what is kept already says nothing more, also where no more can be kept.
 func TestAFullMemoryTakesWhatItHas(t *testing.T) {
 	r := newRig(t).real()

@@ -315,11 +315,11 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 		return 0, nil, fmt.Errorf("cannot keep answer: %w", err)
 	}
 	row.Answer, row.WorkflowID, row.ModelCalls = body, a.WorkflowID, a.ModelCalls
-	out := json.RawMessage(body)
+	out, repeat := json.RawMessage(body), false
 	err = s.change(ctx, row.DeviceID, func(tx *store.Tx) error {
 		old, err := earlierIn(tx, row)
 		if err != nil || old != nil {
-			out = old
+			out, repeat = old, true
 			return err
 		}
 		if dispatch {
@@ -347,7 +347,9 @@ func (s *Server) keepTurn(ctx context.Context, row store.Turn, a turnAnswer, sen
 	if err != nil {
 		return 0, nil, err
 	}
-	s.hub.publish(event{Kind: "turn", ID: row.ID, DeviceID: row.DeviceID, What: string(a.Decision.OwnerSelection)})
+	if !repeat { // else nobody ever finds a turn of this id
+		s.hub.publish(event{Kind: "turn", ID: row.ID, DeviceID: row.DeviceID, What: string(a.Decision.OwnerSelection)})
+	}
 	return http.StatusOK, out, nil
 }
 
