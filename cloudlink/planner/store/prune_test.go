@@ -81,14 +81,18 @@ func TestPruneRecords(t *testing.T) {
 	})
 }
 
-// TestMigrationFromTheFirstForm: a file of the first version gets its indexes and keeps its rows.
+// TestMigrationFromTheFirstForm: a file of the first version gets its indexes and keeps its rows; what it had sent for set times stands among
+// the schedules, and words that only look like one do not.
 func TestMigrationFromTheFirstForm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	db, err := sql.Open("sqlite", dsn(path, false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, query := range []string{migrations[0], "PRAGMA user_version = 1", "INSERT INTO workflows (workflow_id, device_id, plan_id, created_at) VALUES ('w', 'd', 'p', 1)"} {
+	for _, query := range []string{migrations[0], "PRAGMA user_version = 1", "INSERT INTO workflows (workflow_id, device_id, plan_id, created_at) VALUES ('w', 'd', 'p', 1), ('s', 'd', 'p', 2)",
+		`INSERT INTO down (id, device_id, seq, type, workflow_id, state, created_at, envelope) VALUES
+			('1', 'd', 1, 'plan', 'w', 'accepted', 1, CAST('{"body":{"workflow":{"origin":{"utterance":"\\"schedule\\":{"}}}}' AS BLOB)),
+			('2', 'd', 2, 'plan', 's', 'accepted', 2, CAST('{"body":{"workflow":{"schedule":{"at":"18:00"}}}}' AS BLOB))`} {
 		if _, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
@@ -104,6 +108,10 @@ func TestMigrationFromTheFirstForm(t *testing.T) {
 		if n != 4 {
 			t.Errorf("%d of 4 indexes", n)
 		}
-		return err
+		kept, errKept := tx.LiveSchedules("d", 1, 9)
+		if len(kept) != 1 || kept[0].WorkflowID != "s" || kept[0].CreatedAt != 2 {
+			t.Errorf("schedules %+v", kept)
+		}
+		return errors.Join(err, errKept)
 	})
 }
