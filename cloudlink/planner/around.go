@@ -88,7 +88,7 @@ func (s *Server) addWorkflows(tx *store.Tx, ask turnRequest, a *turn.Around) err
 			return err
 		}
 	}
-	if a.PausedBy, err = pausedBy(tx, ask.DeviceID); err != nil {
+	if a.PausedBy, a.AllCancelledMS, err = allHeld(tx, ask.DeviceID, ms(s.opt.Now())); err != nil {
 		return err
 	}
 	if len(a.Workflows) > 0 {
@@ -217,24 +217,28 @@ func takenOut(earlier []wire.Request, plan wire.Plan) []wire.Request {
 	})
 }
 
-// pausedBy says for whom everything on a device was paused from here and not let go since.
-func pausedBy(tx *store.Tx, device string) (by []string, err error) {
+// allHeld says for whom everything on a device was paused from here and not let go since, and how long ago everything was cancelled.
+func allHeld(tx *store.Tx, device string, now int64) (by []string, cancelled *int64, err error) {
 	rows, err := tx.ControlsOf(device, controlsTold)
 	for _, row := range slices.Backward(rows) {
 		env, err := wire.Decode(row.Envelope, wire.Options{AllowJSON: true, Limits: deviceLimits, Direction: wire.Down})
 		if err != nil {
-			return nil, fmt.Errorf("cannot read stored message %s: %w", row.ID, err)
+			return nil, nil, fmt.Errorf("cannot read stored message %s: %w", row.ID, err)
 		}
 		c := env.Control
 		if c.Scope != "all" || row.State == store.Refused || row.State == store.Expired {
 			continue
 		}
 		by = slices.DeleteFunc(by, func(who string) bool { return who == c.RequestedBy })
-		if c.Verb == "pause" {
+		switch c.Verb {
+		case "pause":
 			by = append(by, c.RequestedBy)
+		case "cancel":
+			age := now - row.CreatedAt
+			cancelled = &age
 		}
 	}
-	return by, err
+	return by, cancelled, err
 }
 
 // closedBy reads the result of a closed workflow.

@@ -151,3 +151,31 @@ func TestASessionIsToldFromItsStartToItsEnd(t *testing.T) {
 		t.Errorf("its end is not told: %+v", got)
 	}
 }
+
+// TestASessionThatOutlivesItsPlanIsToldStill: a story goes on when its plan is complete, and who says to stop it has to be understood. How long ago
+// everything was cancelled is told, too.
+func TestASessionThatOutlivesItsPlanIsToldStill(t *testing.T) {
+	r, heard := newRig(t), &listening{}
+	r.plans = heard
+	r.withAgents(openOutside(t))
+	r.start()
+	d := r.device("rb-1", "e1")
+	d.hello("1.1")
+	r.mixedPlan(d, "wf_1", "content_session", `,"params":{"kind":"story"}`)
+	d.say(d.due("wf_1", "t-1", "content_session", true, map[string]any{"kind": "story"}))
+	d.words(7)
+	d.session("t-1", "started", "", 0)
+	d.say(d.result("wf_1", "completed", ""))
+	r.turn("rb-1", "hello")
+	want := turn.Session{SessionID: "t-1", WorkflowID: "wf_1", StepID: "s1", Skill: "content_session", Kind: "story", State: "active"}
+	if a := heard.around(); len(a.Workflows) != 0 || len(a.Sessions) != 1 || a.Sessions[0] != want || a.AllCancelledMS != nil {
+		t.Fatalf("told %+v", a)
+	}
+	r.turn("rb-1", "stop all")
+	d.session("t-1", "cancelled", "", 1)
+	r.clock.advance(3 * time.Second)
+	r.turn("rb-1", "hello")
+	if a := heard.around(); len(a.Sessions) != 0 || a.AllCancelledMS == nil || *a.AllCancelledMS != 3000 {
+		t.Errorf("told %+v", a)
+	}
+}

@@ -101,6 +101,9 @@ func (p *Planner) decide(h *Heard) turn.Decision {
 	if d, ok := p.misheard(h); ok {
 		return by("one letter was misheard", d)
 	}
+	if d, ok := p.stopBehind(h); ok {
+		return d
+	}
 	v := p.route(h)
 	if looksUp && (v.family == turn.DEF || v.family == turn.STTNull) {
 		v = verdict{family: turn.FRG, runnerUp: v.family, rule: "one thing to look up"}

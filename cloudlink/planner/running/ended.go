@@ -230,6 +230,9 @@ func (r *Runner) goesOn(in turn.Input, w turn.Workflow, q wire.Request) bool {
 	if !r.onlyBegins(q) || !slices.Contains(done, stepNow(w, q.CloudStepID).State) {
 		return false
 	}
+	if all := in.Around.AllCancelledMS; all != nil && *all <= w.AgeMS {
+		return false
+	}
 	uses := r.cat.Operations[catalog.Method(q.TaskMethod)].Resources
 	for _, later := range append(slices.Clone(in.Around.Workflows), in.Around.Ended...) { // the latest first
 		same := later.WorkflowID == w.WorkflowID

@@ -33,7 +33,7 @@ func New(cat *catalog.Catalog, words Words) *Runner { return &Runner{cat: cat, w
 
 // Shortcuts are what it answers, in the order in which they are tried.
 func (r *Runner) Shortcuts() []Shortcut {
-	all := []Shortcut{{"answer", r.answer}, {"hold", r.hold}, {"stop_part", r.stopPart}, {"revise", r.revise}, {"status", r.status}}
+	all := []Shortcut{{"answer", r.answer}, {"hold", r.hold}, {"stop_part", r.stopPart}, {"halt", r.halt}, {"revise", r.revise}, {"status", r.status}}
 	for i := range all {
 		all[i].Try = meant(all[i].Try)
 	}

@@ -20,6 +20,12 @@ func (r *Runner) status(in turn.Input) (turn.Decision, bool) {
 	if _, ok := match(say.Status, text); ok {
 		return r.whatNow(in), true
 	}
+	if _, ok := match(say.Where, text); ok {
+		return r.whereNow(in), true
+	}
+	if _, ok := match(say.Past, text); ok {
+		return r.before(in), true
+	}
 	for _, q := range []struct {
 		all []pattern
 		ask question
@@ -70,7 +76,7 @@ func (r *Runner) whatNow(in turn.Input) turn.Decision {
 		}
 		d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: s.SessionID, Span: s.State})
 	}
-	if len(in.Around.Workflows)+len(in.Around.Sessions) == 0 {
+	if len(in.Around.Workflows)+len(in.Around.Sessions)+len(r.goingOn(in)) == 0 {
 		parts = append(parts, say1(in, "nothing"))
 	}
 	for _, w := range in.Around.Ended { // what a plan has begun and not ended outlives it

@@ -175,8 +175,8 @@ func TestContentIsToldApart(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"동화만 그만", "stop only the news"} {
-		if d, by := r.say(text, a); by != "" {
-			t.Errorf("%q: another session is stopped: %+v", text, d.Control)
+		if d, by := r.say(text, a); by != "stop_part" || d.Control != nil || len(d.Steps) > 0 || d.SpeechAct != Failed {
+			t.Errorf("%q: another session is stopped, or told: %+v", text, d)
 		}
 	}
 	if d, _ := r.say("퀴즈 끝났어?", a); d.TTSResponse != "퀴즈를 들려드리고 있어요." {
@@ -277,7 +277,7 @@ func TestA20_WhatHasOnlyBegunIsNotSaidToHaveEnded(t *testing.T) {
 		{"청정 끝났어?", turn.Around{Ended: []turn.Workflow{begun}}, still, Progress},
 		{"청정 중이야?", turn.Around{Ended: []turn.Workflow{begun}}, still, Progress},
 		{"다 했어?", turn.Around{Ended: []turn.Workflow{begun}}, "거실로 이동은 끝났어요. " + still, Progress},
-		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{begun}}, "제가 맡아서 하고 있는 일은 없어요. " + still, Progress},
+		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{begun}}, still, Progress},
 		{"지금 뭐 해?", turn.Around{Ended: []turn.Workflow{long}}, "제가 맡아서 하고 있는 일은 없어요.", Progress},
 		{"지금 뭐 해?", open, "거실로 이동은 끝났어요. " + still + " 지금 화면 켜기 중이에요.", Progress},
 		{"청정 끝났어?", turn.Around{Ended: []turn.Workflow{off, begun}}, "네, 청정은 멈췄어요.", Done},

@@ -16,8 +16,13 @@ func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
 	if ok && kindOf(m["x"]) == "" {
 		return r.drop(in, m["x"], "stopped")
 	}
+	apart := ok // it is said that something goes on
 	if !ok {
 		m, ok = match(say.Told, tidy(in.Text))
+		apart = m["keep"]+m["rest"] != ""
+	}
+	if !ok {
+		m, ok = match(say.End, plain(in.Text))
 	}
 	kind := kindOf(m["x"])
 	if !ok || kind == "" {
@@ -29,11 +34,17 @@ func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
 			told = append(told, s)
 		}
 	}
-	if len(told) == 0 {
-		return turn.Decision{}, false
+	switch {
+	case len(told) == 0 && (len(in.Around.Schedules) > 0 || in.Around.Link == ""):
+		return turn.Decision{}, false // it may be kept for a time, or nobody has looked
+	case len(told) == 0: // else the words for it would begin it
+		return decided(in, "not_told", say1(in, "not_told", sentences["kind_"+kind].in(in)), "failed"), true
 	}
 	s := told[len(told)-1] // the one that began last is the one that is heard
 	d := decided(in, "stop_session", say1(in, "stopped", bare(m["x"])), "ack")
+	if !apart && len(in.Around.Workflows) == 0 && len(in.Around.Sessions) == 1 && len(r.goingOn(in)) == 0 {
+		d.TTSResponse = say1(in, "stopped_all", bare(m["x"])) // nothing goes on beside it
+	}
 	d.Control = &wire.Control{Verb: "cancel", Scope: "session", Target: s.SessionID, RequestedBy: voice, Reason: "user_cancelled"}
 	d.ControlOf = s.WorkflowID
 	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: s.SessionID, Span: s.State})

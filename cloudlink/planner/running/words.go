@@ -23,6 +23,14 @@ type phrases struct {
 	Drop    []pattern           `json:"drop"`      // x is not wanted, the rest is
 	Stop    []pattern           `json:"stop"`      // only x is to stop
 	Told    []pattern           `json:"stop_told"` // x is to stop, where x is something that is being told
+	End     []pattern           `json:"end"`       // x, which may be told, is to stop
+	Quit    []pattern           `json:"quit"`      // whatever it is, it is to stop
+	Forbid  []pattern           `json:"forbid"`    // what was asked for is not to be done
+	Stay    []pattern           `json:"stay"`      // nowhere to go; with x: not there
+	Off     []pattern           `json:"off"`       // what is on is to be off
+	Around  []string            `json:"around"`    // words that may stand before or behind a stop and change nothing of it
+	Where   []pattern           `json:"where"`     // where the robot is
+	Past    []pattern           `json:"past"`      // what it was doing before
 	Status  []pattern           `json:"status"`    // what is being done
 	Ended   []pattern           `json:"ended"`     // whether it has ended; with x: whether that has
 	During  []pattern           `json:"during"`    // whether x is being done
@@ -79,6 +87,26 @@ var spaces = regexp.MustCompile(`\s+`)
 func tidy(text string) string {
 	text = spaces.ReplaceAllString(norm.NFC.String(strings.ToLower(text)), " ")
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("?!.~…,", r) })
+}
+
+// plain is the text of a stop without the words around it that change nothing: "아 됐어 그만둬", "please stop it now".
+func plain(text string) string {
+	text = tidy(text)
+	for {
+		short := text
+		for _, word := range say.Around {
+			if rest, ok := strings.CutPrefix(short, word); ok && strings.TrimLeft(rest, " ,.!~…") != rest {
+				short = strings.TrimLeft(rest, " ,.!~…")
+			}
+			if rest, ok := strings.CutSuffix(short, word); ok && strings.TrimRight(rest, " ,.!~…") != rest {
+				short = strings.TrimRight(rest, " ,.!~…")
+			}
+		}
+		if short == text {
+			return text
+		}
+		text = short
+	}
 }
 
 // key is the text with its letters and digits only: spaces and marks are written as people like.

@@ -58,6 +58,9 @@ func (b *Book) Shortcut(in turn.Input) (turn.Decision, bool) {
 // ofSpoken: what is said right after a schedule was made or changed may be about it.
 func (b *Book) ofSpoken(in turn.Input, s *said) (turn.Decision, bool) {
 	targets := slices.DeleteFunc(slices.Clone(in.Around.Spoken), func(id string) bool { _, ok := keptOf(in, id); return !ok })
+	if len(targets) == 0 && len(in.Around.Schedules) == 1 && !s.english && hasWord(s.text, korean.That) && (s.op == opChange || s.movesTo()) {
+		targets = []string{in.Around.Schedules[0].WorkflowID} // "그거 8시로 바꿔": there is no other
+	}
 	if len(targets) == 0 {
 		return turn.Decision{}, false
 	}

@@ -75,7 +75,7 @@ func (b *Book) place(in turn.Input, bare string, next *turn.Slots) bool {
 }
 
 func (b *Book) fillTarget(in turn.Input, s *said, open *turn.Slots) (turn.Decision, bool) {
-	if s.question || !slices.Contains(open.Missing, slotTarget) {
+	if s.question || !slices.Contains(open.Missing, slotTarget) || b.ordered(in, s) {
 		return turn.Decision{}, false
 	}
 	if b.halts(in, s) {
@@ -91,6 +91,18 @@ func (b *Book) fillTarget(in turn.Input, s *said, open *turn.Slots) (turn.Decisi
 // halts says whether words stop what the robot does, and do not speak of taking back what is kept.
 func (b *Book) halts(in turn.Input, s *said) bool {
 	return b.read(in).Control != nil && !has(s.text, s.words().Cancel) && !has(s.text, s.words().Nouns)
+}
+
+// ordered says whether words are an order of their own, that picks no schedule out of several: "30분 뒤에 청정 꺼줘", but not "청정 예약" or "6시 거 취소해 줘".
+func (b *Book) ordered(in turn.Input, s *said) bool {
+	w := s.words()
+	if s.noun || has(s.text, w.Cancel) || has(s.text, w.Change) {
+		return false
+	}
+	in.Around = turn.Around{}
+	d := b.read(in)
+	asks := s.english || slices.ContainsFunc(w.Request, func(e string) bool { return strings.HasSuffix(s.text, e) })
+	return asks && (len(d.Steps) > 0 || d.Control != nil)
 }
 
 // open are the slots that the turn before left open.

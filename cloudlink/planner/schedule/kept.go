@@ -31,6 +31,12 @@ func (b *Book) listed(in turn.Input, s *said, by string) turn.Decision {
 	switch {
 	case len(in.Around.Schedules) == 0:
 		d.TTSResponse = say(s.english, "none")
+	case len(names) == 0 && !s.when.anything() && b.about(in, s).function == "": // of words that name nothing it is not said that there is no such thing
+		for _, k := range in.Around.Schedules {
+			names = append(names, named(k, in.Now, s.english))
+		}
+		slices.Sort(names)
+		d.TTSResponse = say(s.english, "none_fits_of", strings.Join(names, ", "))
 	case len(names) == 0:
 		d.TTSResponse = say(s.english, "none_fits")
 	case len(names) == 1:
@@ -177,6 +183,6 @@ func (b *Book) changed(in turn.Input, s *said, ids []string, to when, by string)
 	sched := to.wire(in.Now)
 	sched.TZ, sched.Until = old.TZ, old.Until
 	d.Schedule = &turn.ScheduleWish{Verb: opChange, Targets: ids[:1], Schedule: &sched, Function: k.Function, What: k.What}
-	d.TTSResponse = say(s.english, "change", named(k, in.Now, s.english), spoken(sched, in.Now, s.english))
+	d.TTSResponse = say(s.english, "change", named(k, in.Now, s.english), toward(spoken(sched, in.Now, s.english), s.english))
 	return d
 }

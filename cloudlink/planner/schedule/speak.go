@@ -24,13 +24,14 @@ var sentences = map[string][2]string{
 	"no_clock":      {"지금 시각을 알 수 없어서 예약할 수 없어요.", "I do not know the time now, so I cannot schedule anything."},
 	"none":          {"예약이 없어요.", "There is nothing scheduled."},
 	"none_fits":     {"그런 예약은 없어요.", "There is no such schedule."},
+	"none_fits_of":  {"말씀하신 예약은 찾지 못했어요. 있는 예약은 이래요. %s.", "I did not find that one. What is scheduled: %s."},
 	"which":         {"어느 예약을 말씀하시는 건가요? %s", "Which one do you mean? %s"},
 	"refused":       {"'%s' 예약은 로봇이 받아들이지 않았어요.", "The robot has not taken this one: %s."},
 	"list_one":      {"예약이 하나 있어요. %s.", "There is one: %s."},
 	"list":          {"예약이 %d개 있어요. %s.", "There are %d: %s."},
 	"cancel":        {"네, '%s' 예약을 취소할게요.", "OK, I will cancel: %s."},
 	"cancel_all":    {"네, 예약 %d개를 모두 취소할게요.", "OK, I will cancel all %d."},
-	"change":        {"네, '%s' 예약을 %s로 바꿀게요.", "OK, I will move '%s' to %s."},
+	"change":        {"네, '%s' 예약을 %s 바꿀게요.", "OK, I will move '%s' to %s."},
 	"change_when":   {"언제로 바꿀까요?", "When should it be then?"},
 	"create":        {"네, %s %s 로봇에 예약을 전할게요.", "%s: %s I will give it to the robot."},
 	"can":           {"네, '매일 오후 6시에 청정'처럼 말씀해 주시면 로봇에 예약을 전할게요.", "Yes. Say, for example, 'cleaning every day at 6 pm', and I will give it to the robot."},
@@ -66,6 +67,18 @@ func topic(what string, en bool) string {
 		return quoted + "은"
 	}
 	return quoted + "는"
+}
+
+// toward is a time to which something is moved, with the particle that its last sound takes: 7시로, 30분으로.
+func toward(text string, en bool) string {
+	r := []rune(text)
+	if en || len(r) == 0 {
+		return text
+	}
+	if final := (r[len(r)-1] - '가') % 28; r[len(r)-1] < '가' || r[len(r)-1] > '힣' || final == 0 || final == 8 { // 8: ㄹ
+		return text + "로"
+	}
+	return text + "으로"
 }
 
 // begins is when something is done, as an adverb: "매일 오후 6시에", "매일 오후 6시부터 7시까지".

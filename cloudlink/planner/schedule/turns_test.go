@@ -56,6 +56,10 @@ func TestTurns(t *testing.T) {
 		{"ways to take it back", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "방금 한 거 취소", "cancel w1", "매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00",
 			"예약 없던 걸로 해줘", "cancel w3", "매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "6시 예약 취소할래", "cancel w5"}},
 		{"ways to ask", []string{"매일 오후 6시에 청정 예약해줘", "create " + clean + " daily 18:00", "예약 좀 보여줘", "list", "예약 목록 알려줘", "list", "나 예약한 거 있나", "list", "예약된 게 뭐야", "list"}},
+		{"pointed at", []string{"금요일 오후 두 시에 서재로 가", "create setMoveTo 2026-12-04 14:00", "아 그거 세시로", "change setMoveTo 2026-12-04 15:00", "고마워", "nothing", "그거 네 시로 바꿔", "change setMoveTo 2026-12-04 16:00"}},
+		{"an order is no answer to which", []string{"매일 밤 9시에 청정 예약해줘", "create " + clean + " daily 21:00", "주말 아침 8시에 서재 청정 예약해줘", "create " + clean + " sat,sun 08:00", "청정 예약 취소해줘", "asks target",
+			"한 시간 있다가 청정 꺼줘", "acts now", "청정 켜줘", "acts now", "밤 9시 거", "cancel w1"}},
+		{"to be told, said first or as 하다", []string{"20분 뒤에 알려줘 국 불 끄라고", "create reminder 2026-11-30 10:20", "매일 아침 9시에 물 마시라고 해줘", "create reminder daily 09:00"}},
 		{"English", []string{"schedule cleaning", "asks start_time", "every day from 6 pm to 7 pm", "create " + clean + " daily 18:00-19:00", "cancel the cleaning schedule", "cancel w2"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -100,6 +104,16 @@ func TestWhatIsSaid(t *testing.T) {
 	}
 	h := newHomeOf(t)
 	h.hear("매일 오후 6시에 거실 청정 예약해줘")
+	for _, tc := range []struct{ said, want string }{
+		{"예약 뭐뭐 있지?", "예약이 하나 있어요. 매일 오후 6시 거실로 이동, 청정."},
+		{"꽃밭 예약 있어?", "말씀하신 예약은 찾지 못했어요. 있는 예약은 이래요. 매일 오후 6시 거실로 이동, 청정."},
+		{"6시 예약을 7시 30분으로 바꿔줘", "네, '매일 오후 6시 거실로 이동, 청정' 예약을 매일 오후 7시 30분으로 바꿀게요."},
+		{"예약을 6시로 바꿔줘", "네, '매일 오후 7시 30분 거실로 이동, 청정' 예약을 매일 오후 6시로 바꿀게요."},
+	} {
+		if got := h.hear(tc.said).TTSResponse; got != tc.want {
+			t.Errorf("%s\n\tsays %s\n\twant %s", tc.said, got, tc.want)
+		}
+	}
 	h.kept[0].State = "sent"
 	if got, want := h.hear("예약 있어?").TTSResponse, "예약이 하나 있어요. 매일 오후 6시 거실로 이동, 청정 (로봇의 답을 기다리는 중)."; got != want {
 		t.Errorf("says %s, want %s", got, want)

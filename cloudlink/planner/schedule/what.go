@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -209,7 +210,10 @@ func (s *said) reminder() (string, bool) {
 	}
 	for _, quote := range []string{"이라고", "라고", "다고", "자고"} {
 		before, after, ok := strings.Cut(text, quote)
-		if ok && has(after, korean.Told) && strings.TrimSpace(before) != "" {
+		if behind := toldFirst.FindStringSubmatch(text); behind != nil && strings.HasSuffix(behind[2], quote) { // "알려 줘, 라면 불 끄라고"
+			before, after, ok = strings.TrimSuffix(behind[2], quote), behind[1], true
+		}
+		if ok && (has(after, korean.Told) || s.when.anything() && justSay.MatchString(after)) && strings.TrimSpace(before) != "" {
 			return strings.TrimSpace(before) + quote + " 알려 달라고 하셨어요.", true
 		}
 	}
@@ -219,6 +223,12 @@ func (s *said) reminder() (string, bool) {
 	}
 	return noun(before), ok
 }
+
+// toldFirst is the wish to be told, with what is to be told behind it.
+var toldFirst = regexp.MustCompile(`^((?:알려|말해|얘기해|이야기해|일러) ?(?:줘|줘요|주세요|줄래|줄래요|주라)) (.+(?:라고|다고|자고))$`)
+
+// justSay is 하다 where it stands for telling: "약 먹으라고 해 줘".
+var justSay = regexp.MustCompile(`^ ?(?:좀 )?해 ?(?:줘|줘요|주세요|줄래|줄래요|주라)?$`)
 
 // setDown is what stands before the noun of a reminder behind which nothing is said but that it is to be set: "회의 일정 캘린더에 추가해 줘".
 func (s *said) setDown(text string) (before string, ok bool) {

@@ -73,9 +73,9 @@ func (b *Book) about(in turn.Input, s *said) subject {
 
 // hasOnly says whether a sentence names reminders alone by their noun: 알람 is no cleaning.
 func hasOnly(s *said, w *lists) bool {
-	only := []string{"알람", "알림", "리마인더", "모닝콜", "기상벨"}
+	only := []string{"알람", "알림", "리마인더", "모닝콜", "기상벨", "타이머"}
 	if s.english {
-		only = []string{"alarm", "reminder"}
+		only = []string{"alarm", "reminder", "timer"}
 	}
 	return has(s.text, only) && !has(s.text, []string{"예약", "스케줄", "schedule"})
 }

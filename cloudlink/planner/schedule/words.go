@@ -31,6 +31,7 @@ type lists struct {
 	Request        []string          `json:"request"`
 	Never          []string          `json:"never"` // takes back what was asked for
 	All            []string          `json:"all"`
+	That           []string          `json:"that"` // points at what was spoken of
 	Yes            []string          `json:"yes"`
 	SetVerbs       []string          `json:"set_verbs"` // behind a noun: "예약 잡아 줘"
 	Frame          []string          `json:"frame"`     // around the name of a schedule that is kept: "… 예약 취소해 줘"

@@ -5,24 +5,26 @@ import "deviceagent/bridge/wire"
 // Around is what the planner knows beside the words: what was said before, what is under way, and what was being talked about. All of it
 // is data; what is missing is not known, and is not taken for "nothing".
 type Around struct {
-	Voice      Voice      `json:"voice_context"`
-	History    []Said     `json:"history_context,omitempty"` // oldest first
-	Link       string     `json:"link,omitempty"`            // to the device: online, link_lost, unknown (it has never said hello)
-	Tier       string     `json:"tier,omitempty"`            // the highest that a plan with a goal may have, as the device has said it; empty: it has not
-	Workflows  []Workflow `json:"workflows,omitempty"`       // open ones, latest first
-	Ended      []Workflow `json:"ended,omitempty"`           // that the device has closed lately, latest first
-	PausedBy   []string   `json:"paused_by,omitempty"`       // who asked for a pause of everything from here and has not let go since
-	Foreground string     `json:"foreground,omitempty"`      // the workflow that is meant where none is named; empty: none is open
-	Sessions   []Session  `json:"sessions,omitempty"`        // content that is being told
-	Questions  []Question `json:"questions,omitempty"`       // that the device asks its user now, latest first
-	Schedules  []Kept     `json:"schedules,omitempty"`       // that the device keeps
-	Refused    []Kept     `json:"refused,omitempty"`         // schedules that the device has not taken, within a day
-	Spoken     []string   `json:"spoken_of,omitempty"`       // workflow ids of the schedules that the turn before made or changed
-	Slots      *Slots     `json:"slots,omitempty"`           // left open by an earlier turn
-	Asked      *Asked     `json:"asked,omitempty"`           // a yes or no that is waited for
-	LeftBy     string     `json:"-"`                         // id of the turn that left Spoken, Slots and Asked
-	Memos      []Memo     `json:"memos,omitempty"`           // what is kept of the people of the home, by their own yes
-	Device     *Device    `json:"device_context,omitempty"`
+	Voice     Voice      `json:"voice_context"`
+	History   []Said     `json:"history_context,omitempty"` // oldest first
+	Link      string     `json:"link,omitempty"`            // to the device: online, link_lost, unknown (it has never said hello)
+	Tier      string     `json:"tier,omitempty"`            // the highest that a plan with a goal may have, as the device has said it; empty: it has not
+	Workflows []Workflow `json:"workflows,omitempty"`       // open ones, latest first
+	Ended     []Workflow `json:"ended,omitempty"`           // that the device has closed lately, latest first
+	PausedBy  []string   `json:"paused_by,omitempty"`       // who asked for a pause of everything from here and has not let go since
+	// AllCancelledMS is how long ago everything was cancelled from here; nil: it was not, or the device has refused it.
+	AllCancelledMS *int64     `json:"all_cancelled_ms,omitempty"`
+	Foreground     string     `json:"foreground,omitempty"` // the workflow that is meant where none is named; empty: none is open
+	Sessions       []Session  `json:"sessions,omitempty"`   // content that is being told
+	Questions      []Question `json:"questions,omitempty"`  // that the device asks its user now, latest first
+	Schedules      []Kept     `json:"schedules,omitempty"`  // that the device keeps
+	Refused        []Kept     `json:"refused,omitempty"`    // schedules that the device has not taken, within a day
+	Spoken         []string   `json:"spoken_of,omitempty"`  // workflow ids of the schedules that the turn before made or changed
+	Slots          *Slots     `json:"slots,omitempty"`      // left open by an earlier turn
+	Asked          *Asked     `json:"asked,omitempty"`      // a yes or no that is waited for
+	LeftBy         string     `json:"-"`                    // id of the turn that left Spoken, Slots and Asked
+	Memos          []Memo     `json:"memos,omitempty"`      // what is kept of the people of the home, by their own yes
+	Device         *Device    `json:"device_context,omitempty"`
 }
 
 // Voice is what a voice front end knows of the words.
