@@ -164,7 +164,13 @@ func TestASessionThatOutlivesItsPlanIsToldStill(t *testing.T) {
 	r.mixedPlan(d, "wf_1", "content_session", `,"params":{"kind":"story"}`)
 	d.say(d.due("wf_1", "t-1", "content_session", true, map[string]any{"kind": "story"}))
 	d.words(7)
-	d.session("t-1", "started", "", 0)
+	content := func(event string) {
+		env := d.envelope(wire.TypeContent)
+		env.Corr.WorkflowID = "wf_1"
+		env.Content = &wire.Content{SessionID: "t-1", Event: event}
+		d.say(env)
+	}
+	content("started")
 	d.say(d.result("wf_1", "completed", ""))
 	r.turn("rb-1", "hello")
 	want := turn.Session{SessionID: "t-1", WorkflowID: "wf_1", StepID: "s1", Skill: "content_session", Kind: "story", State: "active"}
@@ -172,7 +178,7 @@ func TestASessionThatOutlivesItsPlanIsToldStill(t *testing.T) {
 		t.Fatalf("told %+v", a)
 	}
 	r.turn("rb-1", "stop all")
-	d.session("t-1", "cancelled", "", 1)
+	content("cancelled")
 	r.clock.advance(3 * time.Second)
 	r.turn("rb-1", "hello")
 	if a := heard.around(); len(a.Sessions) != 0 || a.AllCancelledMS == nil || *a.AllCancelledMS != 3000 {

@@ -41,9 +41,13 @@ func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
 		return decided(in, "not_told", say1(in, "not_told", sentences["kind_"+kind].in(in)), "failed"), true
 	}
 	s := told[len(told)-1] // the one that began last is the one that is heard
-	d := decided(in, "stop_session", say1(in, "stopped", bare(m["x"])), "ack")
+	name := bare(m["x"])
+	if known, ok := sentences["kind_"+kind]; ok && english(in.Text) {
+		name = known.En
+	}
+	d := decided(in, "stop_session", say1(in, "stopped", name), "ack")
 	if !apart && len(in.Around.Workflows) == 0 && len(in.Around.Sessions) == 1 && len(r.goingOn(in)) == 0 {
-		d.TTSResponse = say1(in, "stopped_all", bare(m["x"])) // nothing goes on beside it
+		d.TTSResponse = say1(in, "stopped_all", name) // nothing goes on beside it
 	}
 	d.Control = &wire.Control{Verb: "cancel", Scope: "session", Target: s.SessionID, RequestedBy: voice, Reason: "user_cancelled"}
 	d.ControlOf = s.WorkflowID
