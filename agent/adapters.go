@@ -123,6 +123,9 @@ func clip(text string) string {
 	return text
 }
 
+// tierOff is reported where experiences are not evaluated: plans run without their goals, and nobody is asked what a goal would ask.
+const tierOff = "off"
+
 // Status is the hello: who this is, what it can do, what is open.
 func (d downlink) Status() wire.Status {
 	cat, limits := d.a.rooms.now(), wire.DefaultLimits()
@@ -138,6 +141,9 @@ func (d downlink) Status() wire.Status {
 	// A Manager that does not answer leaves the list out; the watchdog, not the hello, deals with it.
 	_ = d.m.Inspect(ctx, func(s *core.State, _ core.Now) {
 		st.Tier = string(core.Tier(st.Tier).Lower(s.Device.TierCap))
+		if s.Device.NoGoals || !d.a.o.Config.Goal.Enabled {
+			st.Tier = tierOff
+		}
 		st.Mode, st.Modes = string(s.Mode()), modesOf(s.Device.Modes)
 		for _, h := range s.Holders() {
 			if len(st.Holders) < maxHolders {

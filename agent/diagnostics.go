@@ -65,7 +65,7 @@ func (e eyes) Status() diag.Facts {
 		StartedMS: wall - time.Since(a.started).Milliseconds(), StartNo: a.manager.StartNo(), RoomsEtag: a.rooms.now().RoomsEtag, Hold: cfg.Hold, Link: a.linkFacts(), Outbox: a.outboxFacts(), Store: a.storeFacts(),
 	}
 	if f.Tier = cfg.Goal.Tier; !cfg.Goal.Enabled {
-		f.Tier = "off"
+		f.Tier = tierOff
 	}
 	if trusted {
 		f.Clock.Source = "ntp"

@@ -333,9 +333,14 @@ func (h *house) wrong(s *Scenario, log []home.Entry, msgs []message, results map
 	}
 	first := map[core.WorkflowID]string{}
 	tiers := []string{s.Tier}
+	if s.Off {
+		tiers = []string{"off"}
+	}
 	for _, m := range msgs {
 		if c := m.env.Control; c != nil && c.Verb == "set_tier" && c.Scope == "all" {
 			tiers = append(tiers, c.Target)
+		} else if c != nil && c.Verb == "disable_experience" && c.Scope == "all" {
+			tiers = append(tiers, "off")
 		}
 		if st := m.env.Status; st != nil && st.Online && !slices.Contains(tiers, st.Tier) {
 			bad("the device reports tier %s, the file says %s", st.Tier, s.Tier)

@@ -10,24 +10,26 @@ import (
 
 // The reasons of a judgement, as reason_code says them. Source: docs/admission.md.
 const (
-	ReasonNoTarget     = "no_live_target"     // not_admitted: nothing to reply to
-	ReasonAbout        = "about_the_product"  // not_admitted: it asks how things are or work
-	ReasonNoRequest    = "no_request"         // not_admitted: a question or a remark
-	ReasonOrders       = "orders_only"        // not_admitted: each thing is said, and nothing holds them together but their order
-	ReasonStillAsked   = "still_asked"        // candidate: something is asked back first
-	ReasonNoStep       = "no_validated_step"  // candidate: nothing is planned that could bring it about
-	ReasonBadPlan      = "plan_not_valid"     // candidate: the steps do not compile
-	ReasonPart         = "plan_covers_part"   // candidate: of what belongs together only one part is planned
-	ReasonNoEffect     = "no_effect"          // candidate: no step has an effect of the catalog
-	ReasonNothingSure  = "nothing_certain"    // candidate: every effect hangs on a condition
-	ReasonTier         = "tier_blocked"       // blocked: the steps need a higher tier than the device has
-	ReasonSensing      = "continuous_sensing" // blocked: nothing here watches all the time
-	ReasonHealth       = "health_judgement"   // blocked: nothing here judges how somebody is
-	ReasonGrounded     = "effects_grounded"   // activated
-	ReasonKept         = "goal_kept"          // activated: the plan is revised, and its goal stays what it was
-	ReasonRevision     = "plain_plan_revised" // not_admitted: the plan that is revised has no goal
-	defaultTier        = "restricted"         // of a device that has not said its tier: what is shipped. Source: docs/settings.md
-	maxSummary         = 200                  // bytes of what was said, kept with the goal
+	ReasonNoTarget     = "no_live_target"      // not_admitted: nothing to reply to
+	ReasonAbout        = "about_the_product"   // not_admitted: it asks how things are or work
+	ReasonNoRequest    = "no_request"          // not_admitted: a question or a remark
+	ReasonOrders       = "orders_only"         // not_admitted: each thing is said, and nothing holds them together but their order
+	ReasonStillAsked   = "still_asked"         // candidate: something is asked back first
+	ReasonNoStep       = "no_validated_step"   // candidate: nothing is planned that could bring it about
+	ReasonBadPlan      = "plan_not_valid"      // candidate: the steps do not compile
+	ReasonPart         = "plan_covers_part"    // candidate: of what belongs together only one part is planned
+	ReasonNoEffect     = "no_effect"           // candidate: no step has an effect of the catalog
+	ReasonNothingSure  = "nothing_certain"     // candidate: every effect hangs on a condition
+	ReasonTier         = "tier_blocked"        // blocked: the steps need a higher tier than the device has
+	ReasonDisabled     = "experience_disabled" // blocked: the device evaluates no goals
+	ReasonSensing      = "continuous_sensing"  // blocked: nothing here watches all the time
+	ReasonHealth       = "health_judgement"    // blocked: nothing here judges how somebody is
+	ReasonGrounded     = "effects_grounded"    // activated
+	ReasonKept         = "goal_kept"           // activated: the plan is revised, and its goal stays what it was
+	ReasonRevision     = "plain_plan_revised"  // not_admitted: the plan that is revised has no goal
+	tierOff            = "off"                 // as a device reports that it evaluates no goals
+	defaultTier        = "restricted"          // of a device that has not said its tier: what is shipped. Source: docs/settings.md
+	maxSummary         = 200                   // bytes of what was said, kept with the goal
 	experienceContract = "experience.v1"
 )
 
@@ -189,6 +191,8 @@ func (j *Judge) ground(in turn.Input, d turn.Decision, f found) *turn.Experience
 		x.ReasonCode = reason
 	case f.goal == "" && !j.together(d):
 		x.ReasonCode = ReasonPart
+	case in.Around.Tier == tierOff:
+		x.Admission, x.ReasonCode = turn.Blocked, ReasonDisabled
 	case !j.allowed(in.Around.Tier, d):
 		x.Admission, x.ReasonCode = turn.Blocked, ReasonTier
 	default:

@@ -42,6 +42,7 @@ func TestWorkIsEndedForARestOnlyIfItGoesOn(t *testing.T) {
 		{"it failed", turn.Around{Ended: []turn.Workflow{work("failed", 5_000, "startBasicAirClear", five)}}, "", 2},
 		{"something else goes on", turn.Around{Workflows: []turn.Workflow{work("running", 5_000, "setMoveTo", wire.Object{"position": {V: "거실"}})}}, "", 2},
 		{"no goal goes along in this tier, and nobody would be asked", turn.Around{Tier: "content_only", Ended: []turn.Workflow{work("completed", 60_000, "startBasicAirClear", five)}}, "", 2},
+		{"the device evaluates no goals, and nobody would be asked", turn.Around{Tier: "off", Ended: []turn.Workflow{work("completed", 60_000, "startBasicAirClear", five)}}, "", 2},
 		{"the words ask for no goal", turn.Around{Ended: []turn.Workflow{work("completed", 60_000, "startBasicAirClear", five)}}, "호흡하는 법 알려줘", 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
