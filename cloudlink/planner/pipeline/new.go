@@ -23,7 +23,7 @@ func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 	told := func(in turn.Input) turn.Decision { return agents.OpenContent(in, read.Read(in)) } // a story can be kept for a time as well
 	book, listener := schedule.New(cat, told), people.New(read.Read, schedule.HoursIn)
 	judge := admission.New(cat)
-	p := &Planner{Main: main, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
+	p := &Planner{Main: main, cat: cat, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
 		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: "people", Do: listener.Refine},
 			{Name: RestConsent, Do: hush{cat, judge}.refine}, {Name: Experience, Do: judge.Refine}},
 	}

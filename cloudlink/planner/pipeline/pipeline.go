@@ -17,6 +17,7 @@ import (
 	"deviceagent/cloudlink/planner/running"
 	"deviceagent/cloudlink/planner/secondpass"
 	"deviceagent/cloudlink/planner/turn"
+	"deviceagent/taskmanager/core/catalog"
 )
 
 // Main decides what the shortcuts leave: the rules planner, or a model before it.
@@ -48,6 +49,7 @@ type Planner struct {
 	Shortcuts   []Shortcut
 	Refinements []Refinement
 
+	cat     *catalog.Catalog
 	agents  *registry.Registry
 	excerpt registry.Excerpt
 	etag    string
@@ -148,6 +150,7 @@ func (p *Planner) finish(in turn.Input, d turn.Decision, seen rules.Seen, t *tur
 	}
 	t.ShortCircuit = shortCircuit(d, t)
 	d, t.Escape = LetGo(in, d, rules.Reply(turn.ODL, seen.English))
+	d = Withhold(p.cat, p.agents, in, d)
 	t.Metadata = turn.Metadata{Planner: plannedBy(d, t), Owner: d.OwnerSelection, FlowID: d.SelectedFlowID, Confidence: d.FamilyConfidence, RunnerUp: d.RunnerUpFamily,
 		Margin: Margin(d.OwnerSelection, t.Hints), Catalog: p.etag}
 	t.Usage = UsageOf(d)

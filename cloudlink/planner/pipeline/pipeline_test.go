@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
@@ -291,6 +292,28 @@ func TestHistory(t *testing.T) {
 	no := false
 	if d := plan(t, whole(), turn.Input{Text: "고마워", Around: turn.Around{Voice: turn.Voice{Addressed: &no}}}); d.OwnerSelection != turn.STTNull || d.Trace.Reply.Type != turn.IntentRepair {
 		t.Errorf("said to somebody else, and answered as %s: %+v", d.OwnerSelection, d.Trace.Reply)
+	}
+}
+
+// TestWhatWasNotSaidToTheRobotMovesNothing: nor what was not said to its end. What stops something does so all the same.
+func TestWhatWasNotSaidToTheRobotMovesNothing(t *testing.T) {
+	no, yes := false, true
+	open := turn.Around{Slots: &turn.Slots{Function: "startBasicAirClear", Operation: "create", Missing: []string{"start_time"}}}
+	for _, said := range []string{"주방으로 가", "청정 켜 줘", "거실로 가서 청정하고 안방으로 가", "매일 오후 6시에 청정 예약해 줘", "오후 6시", "퀴즈 내 줘", "오늘 날씨 어때", "공기 나쁘면 청정해 줘", "go to the kitchen"} {
+		for name, v := range map[string]turn.Voice{notAddressed: {Addressed: &no}, notFinished: {Partial: true, Addressed: &yes}} {
+			around := open
+			around.Voice = v
+			d := plan(t, whole(), turn.Input{Text: said, Now: time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC), Around: around})
+			if d.OwnerSelection != turn.STTNull || d.STTNullScope != name || d.TTSResponse != "" || len(d.Steps) > 0 || d.Control != nil || d.Schedule != nil || d.AskFollowUp || d.Slots != around.Slots {
+				t.Errorf("%s, %s: %s %q, %d steps, %+v", said, name, d.OwnerSelection, d.TTSResponse, len(d.Steps), d.Slots)
+			}
+		}
+	}
+	for _, said := range []string{"멈춰", "다 그만", "청정 꺼 줘", "stop"} {
+		around := turn.Around{Voice: turn.Voice{Addressed: &no, Partial: true}}
+		if d := plan(t, whole(), turn.Input{Text: said, Around: around}); d.Control == nil && len(d.Steps) == 0 {
+			t.Errorf("%s stops nothing", said)
+		}
 	}
 }
 
