@@ -300,7 +300,7 @@ func TestWhatWasNotSaidToTheRobotMovesNothing(t *testing.T) {
 	no, yes := false, true
 	open := turn.Around{Slots: &turn.Slots{Function: "startBasicAirClear", Operation: "create", Missing: []string{"start_time"}}}
 	for _, said := range []string{"주방으로 가", "청정 켜 줘", "거실로 가서 청정하고 안방으로 가", "매일 오후 6시에 청정 예약해 줘", "오후 6시", "퀴즈 내 줘", "오늘 날씨 어때", "공기 나쁘면 청정해 줘", "go to the kitchen"} {
-		for name, v := range map[string]turn.Voice{notAddressed: {Addressed: &no}, notFinished: {Partial: true, Addressed: &yes}} {
+		for name, v := range map[string]turn.Voice{turn.NotAddressed: {Addressed: &no}, turn.NotFinished: {Partial: true, Addressed: &yes}} {
 			around := open
 			around.Voice = v
 			d := plan(t, whole(), turn.Input{Text: said, Now: time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC), Around: around})

@@ -8,12 +8,6 @@ import (
 	"deviceagent/taskmanager/core/catalog"
 )
 
-// Why words are not acted on, as stt_null_target_scope names it.
-const (
-	notAddressed = "not_addressed" // they were said to somebody else
-	notFinished  = "not_finished"  // they may go on: half a sentence is another one
-)
-
 // Withhold keeps back what a decision would do where a voice front end knows that the words were not said to the robot, or not to their
 // end. Nothing is moved, kept, asked or said then. What stops something is done all the same: whoever says "stop" near a robot that moves
 // means it soon enough.
@@ -21,9 +15,9 @@ func Withhold(cat *catalog.Catalog, agents *registry.Registry, in turn.Input, d 
 	v, scope := in.Around.Voice, ""
 	switch {
 	case v.Addressed != nil && !*v.Addressed:
-		scope = notAddressed
+		scope = turn.NotAddressed
 	case v.Partial:
-		scope = notFinished
+		scope = turn.NotFinished
 	}
 	if scope == "" || halts(cat, d) {
 		return d
