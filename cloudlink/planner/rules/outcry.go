@@ -26,6 +26,22 @@ func (p *Planner) stopBehind(h *Heard) (turn.Decision, bool) {
 	return turn.Decision{}, false
 }
 
+// tookBack are words with which people leave what they have said before, or begin; an order behind them is an order.
+var tookBack = regexp.MustCompile(`^(?:(?:아|아이|에이|음|어|저|아니|아니야|아니다|아냐|됐어|됐고|그래|그럼|알았어|그냥|야)[,.!~… ]+)+`)
+
+// orderBehind reads the rest of a sentence that begins with nothing but such words: "아니야 됐어 그냥 돌아와".
+func (p *Planner) orderBehind(h *Heard) (turn.Decision, bool) {
+	before := tookBack.FindString(h.of)
+	if before == "" || h.r.lang == english || h.out.text.question {
+		return turn.Decision{}, false
+	}
+	out := h.r.parse(h.of[len(before):])
+	if !out.clear() || len(out.intents) == 0 || out.control != nil {
+		return turn.Decision{}, false
+	}
+	return by("an order behind words that only begin", p.act(h.r.lang, out)), true
+}
+
 // cuts are the places where words before may end: behind each word; in English behind marks.
 func cuts(text string, lang language) (out [][2]string) {
 	if lang == english {

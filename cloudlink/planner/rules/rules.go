@@ -101,6 +101,9 @@ func (p *Planner) decide(h *Heard) turn.Decision {
 	if d, ok := p.misheard(h); ok {
 		return by("one letter was misheard", d)
 	}
+	if d, ok := p.orderBehind(h); ok {
+		return d
+	}
 	if d, ok := p.stopBehind(h); ok {
 		return d
 	}

@@ -2,6 +2,7 @@ package running
 
 import (
 	"slices"
+	"strings"
 
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner/turn"
@@ -16,7 +17,7 @@ func (r *Runner) halt(in turn.Input) (turn.Decision, bool) {
 		talk := in.Around.Slots != nil && len(in.Around.Slots.Missing) > 0 || len(in.Around.Spoken) > 0
 		return r.cancelAll(in), busy || len(r.goingOn(in)) > 0 || !talk // else it takes back what was just said of a schedule
 	}
-	if _, ok := match(say.Forbid, text); ok && busy {
+	if _, ok := match(say.Forbid, text); ok && busy && !(english(text) && strings.HasPrefix(text, "cancel") && len(in.Around.Spoken) > 0) { // which takes back a schedule
 		return r.cancelAll(in), true
 	}
 	if m, ok := match(say.Stay, text); ok && len(in.Around.Workflows) > 0 {

@@ -33,7 +33,7 @@ func TestAStopWithoutAWordForWhatIsObeyed(t *testing.T) {
 		{"주방으로 가지 마", moving, ""}, {"가지 마", cleans, ""},
 		{"꺼줘", moving, all}, {"그거 꺼", cleans, off}, {"끄라고", cleans, off}, {"turn it off", cleans, off}, {"꺼", turn.Around{}, ""},
 		{"이야기 그만", quiz(moving, "story"), session}, {"동화 그만 읽어줘", quiz(turn.Around{}, "story"), session}, {"please stop the story", quiz(turn.Around{}, "story"), session},
-		{"퀴즈 이제 그만하자", quiz(turn.Around{}, "quiz"), session}, {"no more quiz", quiz(turn.Around{}, "quiz"), session}, {"이야기 그만", quiz(turn.Around{}, "quiz"), ""},
+		{"퀴즈 이제 그만하자", quiz(turn.Around{}, "quiz"), session}, {"퀴즈 멈추고 충전하러 가", quiz(turn.Around{}, "quiz"), session}, {"stop the story and come back", quiz(turn.Around{}, "story"), session}, {"cancel that", quiz(moving, "quiz"), all}, {"no more quiz", quiz(turn.Around{}, "quiz"), session}, {"이야기 그만", quiz(turn.Around{}, "quiz"), ""},
 	} {
 		d, _ := r.say(tc.said, tc.a)
 		got := ""

@@ -12,6 +12,11 @@ const voice = "voice"
 
 // stopPart ends one part of what is under way and lets the rest go on: the content that is being told, or an operation of a plan.
 func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
+	if m, ok := match(say.EndThen, plain(in.Text)); ok && kindOf(m["x"]) != "" {
+		if d, ok := r.stopThen(in, kindOf(m["x"]), m["y"]); ok {
+			return d, true
+		}
+	}
 	m, ok := match(say.Stop, tidy(in.Text))
 	if ok && kindOf(m["x"]) == "" {
 		return r.drop(in, m["x"], "stopped")
@@ -52,6 +57,20 @@ func (r *Runner) stopPart(in turn.Input) (turn.Decision, bool) {
 	d.Control = &wire.Control{Verb: "cancel", Scope: "session", Target: s.SessionID, RequestedBy: voice, Reason: "user_cancelled"}
 	d.ControlOf = s.WorkflowID
 	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "session", ID: s.SessionID, Span: s.State})
+	return d, true
+}
+
+// stopThen ends what is being told and does what is ordered behind it: "퀴즈 멈추고 충전하러 가".
+func (r *Runner) stopThen(in turn.Input, kind, order string) (turn.Decision, bool) {
+	i := slices.IndexFunc(in.Around.Sessions, func(s turn.Session) bool { return s.Kind == kind || s.Kind == "" })
+	d := r.words.Read(with(in, order))
+	if i < 0 || d.OwnerSelection != turn.ODL || d.AskFollowUp || d.Control != nil || len(d.Steps) == 0 || len(d.Refused) > 0 {
+		return turn.Decision{}, false
+	}
+	s := in.Around.Sessions[i]
+	d.Control = &wire.Control{Verb: "cancel", Scope: "session", Target: s.SessionID, RequestedBy: voice, Reason: "user_cancelled"}
+	d.ControlOf = s.WorkflowID
+	d.Evidence = append(d.Evidence, turn.Evidence{Kind: "rule", ID: "stop_session_and_go_on", Span: in.Text}, turn.Evidence{Kind: "session", ID: s.SessionID, Span: s.State})
 	return d, true
 }
 

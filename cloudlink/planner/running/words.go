@@ -24,6 +24,7 @@ type phrases struct {
 	Stop    []pattern           `json:"stop"`      // only x is to stop
 	Told    []pattern           `json:"stop_told"` // x is to stop, where x is something that is being told
 	End     []pattern           `json:"end"`       // x, which may be told, is to stop
+	EndThen []pattern           `json:"end_then"`  // x, which is being told, is to stop, and then y is to be done
 	Quit    []pattern           `json:"quit"`      // whatever it is, it is to stop
 	Forbid  []pattern           `json:"forbid"`    // what was asked for is not to be done
 	Stay    []pattern           `json:"stay"`      // nowhere to go; with x: not there

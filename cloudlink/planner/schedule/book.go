@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -175,6 +176,9 @@ func merged(d, own turn.Decision) turn.Decision {
 	return own
 }
 
+// condition is a clause on which what is behind it hangs.
+var condition = regexp.MustCompile(`(?:^|\s)\S+ ?[가-힣]+(?:면|거든)(?: |$)`)
+
 // decide is about a whole sentence of its own.
 func (b *Book) decide(in turn.Input, s *said, by string) turn.Decision {
 	switch s.op {
@@ -197,6 +201,11 @@ func (b *Book) decide(in turn.Input, s *said, by string) turn.Decision {
 		return d
 	}
 	t := b.taskOf(in, s)
+	if cond := condition.FindString(s.rest); t.function == Reminder && cond != "" && !s.english && !strings.Contains(t.text, strings.TrimSpace(cond)) {
+		d := owned(opCreate, by, s) // what is told at a time is told then, whatever is the case
+		d.FamilyConfidence, d.AskFollowUp, d.AmbiguityReason, d.TTSResponse = "medium", true, "condition_not_supported", say(s.english, "no_condition")
+		return d
+	}
 	slots := turn.Slots{Operation: opCreate, Function: t.function, Request: t.request, Text: t.text, TurnID: in.TurnID, AskedAtMS: in.Now.UnixMilli()}
 	if !t.known && t.request != "" {
 		return b.notRead(in, s, t, slots, by)

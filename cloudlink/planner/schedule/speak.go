@@ -25,6 +25,7 @@ var sentences = map[string][2]string{
 	"none":          {"예약이 없어요.", "There is nothing scheduled."},
 	"none_fits":     {"그런 예약은 없어요.", "There is no such schedule."},
 	"none_fits_of":  {"말씀하신 예약은 찾지 못했어요. 있는 예약은 이래요. %s.", "I did not find that one. What is scheduled: %s."},
+	"no_condition":  {"조건이 있는 알림은 예약할 수 없어요. 조건 없이 하려면 시간과 알릴 것만 다시 말씀해 주시겠어요?", "I cannot keep a reminder under a condition. Without it: what should I say, and when?"},
 	"which":         {"어느 예약을 말씀하시는 건가요? %s", "Which one do you mean? %s"},
 	"refused":       {"'%s' 예약은 로봇이 받아들이지 않았어요.", "The robot has not taken this one: %s."},
 	"list_one":      {"예약이 하나 있어요. %s.", "There is one: %s."},

@@ -59,6 +59,7 @@ func TestTurns(t *testing.T) {
 		{"pointed at", []string{"금요일 오후 두 시에 서재로 가", "create setMoveTo 2026-12-04 14:00", "아 그거 세시로", "change setMoveTo 2026-12-04 15:00", "고마워", "nothing", "그거 네 시로 바꿔", "change setMoveTo 2026-12-04 16:00"}},
 		{"an order is no answer to which", []string{"매일 밤 9시에 청정 예약해줘", "create " + clean + " daily 21:00", "주말 아침 8시에 서재 청정 예약해줘", "create " + clean + " sat,sun 08:00", "청정 예약 취소해줘", "asks target",
 			"한 시간 있다가 청정 꺼줘", "acts now", "청정 켜줘", "acts now", "밤 9시 거", "cancel w1"}},
+		{"a condition is not dropped", []string{"내일 눈 오면 6시에 깨워줘", "asks ", "내일 오전 6시에 깨워줘", "create reminder 2026-12-01 06:00", "내일 오후 5시에 라면 사라고 알려줘", "create reminder 2026-12-01 17:00"}},
 		{"to be told, said first or as 하다", []string{"20분 뒤에 알려줘 국 불 끄라고", "create reminder 2026-11-30 10:20", "매일 아침 9시에 물 마시라고 해줘", "create reminder daily 09:00"}},
 		{"English", []string{"schedule cleaning", "asks start_time", "every day from 6 pm to 7 pm", "create " + clean + " daily 18:00-19:00", "cancel the cleaning schedule", "cancel w2"}},
 	} {
