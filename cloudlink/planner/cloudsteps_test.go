@@ -366,7 +366,12 @@ func TestAnswersThatComeAsTurns(t *testing.T) {
 	if v := r.must(http.StatusOK, "POST", "/v1/turns", body); v["session_id"] != "t-1" {
 		t.Errorf("%v", v)
 	}
-	d.quiet() // it was only planned
+	d.quiet()                                                                   // it was only planned
+	for _, voice := range []string{`{"addressed":false}`, `{"partial":true}`} { // somebody else was spoken to, or the word is not out yet
+		if v := r.must(http.StatusOK, "POST", "/v1/turns", `{"device_id":"rb-1","recognized_text":"무지개요","voice_context":`+voice+`}`); v["session_id"] != nil {
+			t.Errorf("%s answers the quiz", voice)
+		}
+	}
 	for range 2 {
 		req := r.request("POST", "/v1/turns", `{"device_id":"rb-1","recognized_text":"무지개요"}`)
 		req.Header.Set("Idempotency-Key", "voice-1")

@@ -139,7 +139,7 @@ func (s *Server) dropSteps(tx *store.Tx, device, workflow string) error {
 // heardBySession finds the session that waits for what was said: the latest one that is told from here. It answers by the robot's voice, so
 // the turn itself says nothing.
 func (s *Server) heardBySession(ctx context.Context, in turn.Input, a *turnAnswer) (bool, error) {
-	if s.opt.Agents == nil || a.Decision.Withheld() {
+	if s.opt.Agents == nil || in.Around.Voice.Withheld() != "" {
 		return false, nil
 	}
 	var rows []store.CloudStep

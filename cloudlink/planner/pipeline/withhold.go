@@ -12,13 +12,7 @@ import (
 // end. Nothing is moved, kept, asked or said then. What stops something is done all the same: whoever says "stop" near a robot that moves
 // means it soon enough.
 func Withhold(cat *catalog.Catalog, agents *registry.Registry, in turn.Input, d turn.Decision) turn.Decision {
-	v, scope := in.Around.Voice, ""
-	switch {
-	case v.Addressed != nil && !*v.Addressed:
-		scope = turn.NotAddressed
-	case v.Partial:
-		scope = turn.NotFinished
-	}
+	scope := in.Around.Voice.Withheld()
 	if scope == "" || halts(cat, d) {
 		return d
 	}

@@ -43,7 +43,7 @@ func (r *Runner) Shortcuts() []Shortcut {
 // meant leaves out words that were not said to the robot, and words that may go on: half a correction is another one.
 func meant(try func(turn.Input) (turn.Decision, bool)) func(turn.Input) (turn.Decision, bool) {
 	return func(in turn.Input) (turn.Decision, bool) {
-		if v := in.Around.Voice; v.Partial || v.Addressed != nil && !*v.Addressed {
+		if in.Around.Voice.Withheld() != "" {
 			return turn.Decision{}, false
 		}
 		return try(in)

@@ -34,6 +34,23 @@ type Voice struct {
 	Addressed  *bool    `json:"addressed,omitempty"`  // whether the robot was spoken to; nil: not told
 }
 
+// Why words are not acted on at all, as stt_null_target_scope names it.
+const (
+	NotAddressed = "not_addressed" // they were said to somebody else
+	NotFinished  = "not_finished"  // they may go on: half a sentence is another one
+)
+
+// Withheld says why words are not for the robot, or not yet; empty: they are, as far as anybody knows.
+func (v Voice) Withheld() string {
+	switch {
+	case v.Addressed != nil && !*v.Addressed:
+		return NotAddressed
+	case v.Partial:
+		return NotFinished
+	}
+	return ""
+}
+
 // Said is one thing that was said earlier in the conversation.
 type Said struct {
 	By     string `json:"by"` // user, robot

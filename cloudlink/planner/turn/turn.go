@@ -24,17 +24,6 @@ const (
 	ETR     Family = "ETR"      // other entertainment talk
 )
 
-// Why words are not acted on at all, as stt_null_target_scope names it.
-const (
-	NotAddressed = "not_addressed" // they were said to somebody else
-	NotFinished  = "not_finished"  // they may go on: half a sentence is another one
-)
-
-// Withheld says whether the words were not for the robot, or are not whole: nobody answers them.
-func (d Decision) Withheld() bool {
-	return d.STTNullScope == NotAddressed || d.STTNullScope == NotFinished
-}
-
 // The shapes of a command, as [Decision.Structure] lists them.
 const (
 	Single      = "single"
