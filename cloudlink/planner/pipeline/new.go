@@ -24,7 +24,7 @@ func New(main Main, cat *catalog.Catalog, words catalogfile.Planner) *Planner {
 	book, listener := schedule.New(cat, told), people.New(read.Read, schedule.HoursIn)
 	judge := admission.New(cat)
 	p := &Planner{Main: main, cat: cat, agents: registry.Default().For(cat), excerpt: registry.ExcerptOf(cat, words), etag: cat.Etag,
-		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: "people", Do: listener.Refine},
+		Refinements: []Refinement{{Name: "schedule_slots", Do: book.Refine}, {Name: "content", Do: agents.OpenContent}, {Name: OneVoice, Do: oneVoice}, {Name: "people", Do: listener.Refine},
 			{Name: RestConsent, Do: hush{cat, judge}.refine}, {Name: Experience, Do: judge.Refine}},
 	}
 	p.runner = running.New(cat, read)
