@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"deviceagent/cloudlink/planner/turn"
 )
@@ -95,4 +96,40 @@ func localeOf(lang language) string {
 		return "en-US"
 	}
 	return "ko-KR"
+}
+
+// stillWords are how people tell a robot to stand still. Says are the words themselves, without spaces; of what is said at least one has to
+// begin as must names it. Beside are words that change nothing about that.
+type stillWords struct {
+	Says   []string `json:"says"`
+	Must   []string `json:"must"`
+	Beside []string `json:"beside"`
+}
+
+// standStill hears a cry to stop that is put in any of these words: "그대로 멈춰", "가만히 있어", "움직이지 마". Who cries so to a robot that moves
+// has no time to say it otherwise, and one that stands still loses nothing.
+func (p *Planner) standStill(h *Heard) (turn.Decision, bool) {
+	if h.r.lang != korean || h.out.text.question || !p.still.in(string(h.out.text.runes)) {
+		return turn.Decision{}, false
+	}
+	out := h.r.parse(p.still.Says[0])
+	if !out.clear() || !p.stops(out) {
+		return turn.Decision{}, false // this robot has nothing that stands still
+	}
+	d := p.act(korean, out)
+	for i := range d.Steps {
+		d.Steps[i].Span = strings.TrimSpace(h.of)
+	}
+	return by("told to stand still", d), true
+}
+
+func (w stillWords) in(said string) bool {
+	fields := strings.FieldsFunc(said, func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(fields) > 6 {
+		return false
+	}
+	fields = slices.DeleteFunc(fields, func(f string) bool { return slices.Contains(w.Beside, f) })
+	all := strings.Join(fields, "")
+	begins := slices.ContainsFunc(w.Must, func(m string) bool { return strings.HasPrefix(all, m) })
+	return begins && (slices.Contains(w.Says, all) || !slices.ContainsFunc(fields, func(f string) bool { return !slices.Contains(w.Says, f) }))
 }

@@ -20,6 +20,7 @@ type Planner struct {
 	frames map[string]*frame
 
 	families *families
+	still    stillWords
 	mixed    map[language]*reader // with the words of the skills
 	triggers map[language][]string
 	skills   skillWords
@@ -34,6 +35,7 @@ func New(cat *catalog.Catalog, said catalogfile.Planner) *Planner {
 	p := &Planner{cat: cat, words: said, cues: &cues{}, readers: map[language]*reader{}}
 	readData("cues.json", p.cues)
 	readData("tools.json", &p.tools)
+	readData("still.json", &p.still)
 	for _, topic := range sortedKeys(said.QnATopics) {
 		p.topics.Ko = append(p.topics.Ko, said.QnATopics[topic].Ko...)
 		p.topics.En = append(p.topics.En, said.QnATopics[topic].En...)
@@ -83,6 +85,9 @@ func (p *Planner) reader(of map[language]*reader, lang language, rooms []wire.Ro
 // decide turns what was read into a decision. Steps exist only where nothing is in doubt.
 func (p *Planner) decide(h *Heard) turn.Decision {
 	out, lang := h.out, h.r.lang
+	if d, ok := p.standStill(h); ok {
+		return d
+	}
 	switch {
 	case h.long:
 		return by("a long speech", p.answer(lang, out, verdict{family: turn.DEF, runnerUp: turn.STTNull}))
