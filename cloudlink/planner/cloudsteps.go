@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ const (
 	stepsAtOnce  = 8  // that are carried out at the same time
 	stepsWaiting = 64 // that wait beside them in memory; more wait on the disk
 	stepDeadline = 20 * time.Second
+	stepLate     = 5 * time.Second   // a step that was due before that was told from the outbox of a device that had been away
+	lateWait     = 3 * time.Second   // in which its end comes behind it, if it has ended
 	stepPatience = 300 * time.Second // how long a device waits where its plan is not known. Source: docs/contract.md, timeout_ms
 )
 
@@ -68,6 +71,9 @@ func (s *Server) applyStepDue(tx *store.Tx, env wire.Envelope, a *aftermath) err
 	}
 	fresh, err := tx.AddCloudStep(row)
 	a.due = a.due || fresh
+	if sent, bad := time.Parse(time.RFC3339, env.SentAt); fresh && (bad != nil || s.opt.Now().Sub(sent) > stepLate) {
+		s.held[stepKey{row.DeviceID, row.TaskID}] = s.opt.Now().Add(s.opt.paced(lateWait))
+	}
 	return err
 }
 
@@ -123,9 +129,11 @@ func (s *Server) beginSteps(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	now := s.opt.Now()
+	maps.DeleteFunc(s.held, func(_ stepKey, until time.Time) bool { return !now.Before(until) })
 	for _, row := range rows {
 		key := stepKey{row.DeviceID, row.TaskID}
-		if s.doing[key] {
+		if s.doing[key] || !s.held[key].IsZero() {
 			continue
 		}
 		select {

@@ -83,6 +83,7 @@ func (r *rig) mixedPlan(d *robotRig, workflow, skill, more string) {
 
 func (d *robotRig) due(workflow, task, skill string, session bool, inputs map[string]any) wire.Envelope {
 	env := d.envelope(wire.TypeStepDue)
+	env.SentAt = stamp(d.r.clock.now())
 	env.Corr = wire.Corr{WorkflowID: workflow, StepID: "s1", TaskID: task}
 	env.StepDue = &wire.StepDue{CloudStepID: "s1", TaskID: task, Skill: skill, Inputs: wire.ObjectOf(inputs)}
 	if session {
@@ -318,6 +319,29 @@ func TestStepThatNobodyWaitsFor(t *testing.T) {
 }
 
 // The teller of a quiz hears its listener, waits while somebody talks over it, goes on by itself, and stops when the session does.
+// A step that a device tells of late may have ended meanwhile; its end stands behind it in the same outbox. Nobody tells a story that is over.
+func TestAStepThatIsToldLateWaitsForItsEnd(t *testing.T) {
+	r, d, _ := cloudRig(t)
+	late := func(workflow, task string) {
+		r.mixedPlan(d, workflow, "content_session", "")
+		env := d.due(workflow, task, "content_session", true, map[string]any{"kind": "quiz"})
+		env.SentAt = stamp(r.clock.now().Add(-time.Hour))
+		d.say(env)
+		d.quiet()
+	}
+	late("wf_1", "t-1")
+	d.say(d.result("wf_1", "failed", ""))
+	r.clock.advance(lateWait)
+	r.tick()
+	d.quiet()
+	late("wf_2", "t-2")
+	r.clock.advance(lateWait)
+	r.tick()
+	if first := d.words(1)[0]; first.SessionID != "t-2" || first.Verb != "start" {
+		t.Errorf("%+v", first)
+	}
+}
+
 func TestQuizIsSteered(t *testing.T) {
 	r, d, _ := cloudRig(t)
 	r.mixedPlan(d, "wf_1", "content_session", "")

@@ -33,8 +33,9 @@ type Server struct {
 	robots   map[string]*robot
 	receipts map[storeOf][]string // ids stored and not receipted yet
 	pruned   time.Time
-	gapsSeen time.Time        // when it was last looked for what waits too long
-	doing    map[stepKey]bool // cloud steps that were handed over
+	gapsSeen time.Time             // when it was last looked for what waits too long
+	doing    map[stepKey]bool      // cloud steps that were handed over
+	held     map[stepKey]time.Time // until when those that were told late are left alone
 	wg       sync.WaitGroup
 }
 
@@ -51,7 +52,7 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
 	}
 	s := &Server{
-		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), due: make(chan store.CloudStep, stepsWaiting), doing: map[stepKey]bool{}, done: make(chan struct{}), ready: make(chan struct{}),
+		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), due: make(chan store.CloudStep, stepsWaiting), doing: map[stepKey]bool{}, held: map[stepKey]time.Time{}, done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link, s.monitors = newLink(&s.opt), newMonitors(s.opt.Now)
