@@ -32,6 +32,7 @@ const (
 	stepsAtOnce  = 8  // that are carried out at the same time
 	stepsWaiting = 64 // that wait beside them in memory; more wait on the disk
 	stepDeadline = 20 * time.Second
+	stepsLook    = 30 * time.Second
 	stepLate     = 5 * time.Second   // a step that was due before that was told from the outbox of a device that had been away
 	lateWait     = 3 * time.Second   // in which its end comes behind it, if it has ended
 	stepPatience = 300 * time.Second // how long a device waits where its plan is not known. Source: docs/contract.md, timeout_ms
@@ -70,7 +71,7 @@ func (s *Server) applyStepDue(tx *store.Tx, env wire.Envelope, a *aftermath) err
 		row.EndedAt = now
 	}
 	fresh, err := tx.AddCloudStep(row)
-	a.due = a.due || fresh
+	a.due, s.stepsOpen = a.due || fresh, s.stepsOpen || fresh
 	if sent, bad := time.Parse(time.RFC3339, env.SentAt); fresh && (bad != nil || s.opt.Now().Sub(sent) > stepLate) {
 		s.held[stepKey{row.DeviceID, row.TaskID}] = s.opt.Now().Add(s.opt.paced(lateWait))
 	}
@@ -114,6 +115,26 @@ func (s *Server) plannedStep(tx *store.Tx, row *store.CloudStep) error {
 		}
 	}
 	return nil
+}
+
+// lookAfterSteps begins what is due and goes on with what is told. Where nothing is open the disk is left alone; only now and then it is asked
+// whether another planner on the same store has left something.
+func (s *Server) lookAfterSteps(ctx context.Context) error {
+	now := s.opt.Now()
+	if s.opt.Agents == nil || !s.stepsOpen && now.Sub(s.stepsSeen) < stepsLook {
+		return nil
+	}
+	if err := s.beginSteps(ctx); err != nil {
+		return err
+	}
+	if err := s.wakeTalks(ctx); err != nil {
+		return err
+	}
+	s.stepsSeen = now
+	return s.opt.Store.View(ctx, func(tx *store.Tx) (err error) {
+		s.stepsOpen, err = tx.CloudStepsOpen()
+		return err
+	})
 }
 
 // beginSteps hands over what is due and not yet under way. The owner never waits for it: what finds no place is looked at again later.

@@ -30,13 +30,15 @@ type Server struct {
 	running  atomic.Bool
 
 	// Run's goroutine only.
-	robots   map[string]*robot
-	receipts map[storeOf][]string // ids stored and not receipted yet
-	pruned   time.Time
-	gapsSeen time.Time             // when it was last looked for what waits too long
-	doing    map[stepKey]bool      // cloud steps that were handed over
-	held     map[stepKey]time.Time // until when those that were told late are left alone
-	wg       sync.WaitGroup
+	robots    map[string]*robot
+	receipts  map[storeOf][]string // ids stored and not receipted yet
+	pruned    time.Time
+	gapsSeen  time.Time             // when it was last looked for what waits too long
+	doing     map[stepKey]bool      // cloud steps that were handed over
+	stepsOpen bool                  // a cloud step may be due, or tell something
+	stepsSeen time.Time             // when that was last looked for
+	held      map[stepKey]time.Time // until when those that were told late are left alone
+	wg        sync.WaitGroup
 }
 
 // request is a change that HTTP asks for: one transaction, then the device's queue is looked at again.
@@ -52,7 +54,7 @@ func New(opt Options) (*Server, error) {
 		return nil, fmt.Errorf("cannot make planner endpoint: %w", err)
 	}
 	s := &Server{
-		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), due: make(chan store.CloudStep, stepsWaiting), doing: map[stepKey]bool{}, held: map[stepKey]time.Time{}, done: make(chan struct{}), ready: make(chan struct{}),
+		opt: opt, hub: newHub(), requests: make(chan request), open: make(chan open, consultWait), due: make(chan store.CloudStep, stepsWaiting), doing: map[stepKey]bool{}, held: map[stepKey]time.Time{}, stepsOpen: true, done: make(chan struct{}), ready: make(chan struct{}),
 		robots: map[string]*robot{}, receipts: map[storeOf][]string{},
 	}
 	s.link, s.monitors = newLink(&s.opt), newMonitors(s.opt.Now)
@@ -205,10 +207,7 @@ func (s *Server) tick(ctx context.Context) error {
 	if err := s.passGaps(ctx); err != nil {
 		return err
 	}
-	if err := s.beginSteps(ctx); err != nil {
-		return err
-	}
-	if err := s.wakeTalks(ctx); err != nil {
+	if err := s.lookAfterSteps(ctx); err != nil {
 		return err
 	}
 	s.monitors.prune()

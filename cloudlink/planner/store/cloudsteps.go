@@ -114,3 +114,12 @@ func (t *Tx) EraseAgentMemory(deviceID string) error {
 	}
 	return nil
 }
+
+// CloudStepsOpen says whether any step is due or tells something.
+func (t *Tx) CloudStepsOpen() (open bool, err error) {
+	err = t.tx.QueryRowContext(t.ctx, `SELECT EXISTS (SELECT 1 FROM cloud_steps WHERE state = 'due') OR EXISTS (SELECT 1 FROM cloud_steps WHERE state = 'telling')`).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("cannot see whether cloud steps are open: %w", err)
+	}
+	return open, nil
+}
