@@ -15,13 +15,10 @@ import (
 	"github.com/rs/zerolog"
 
 	"deviceagent/bridge"
-	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
 	"deviceagent/cloudlink/planner"
 	"deviceagent/cloudlink/planner/agents"
 	"deviceagent/cloudlink/planner/compile"
-	"deviceagent/cloudlink/planner/pipeline"
-	"deviceagent/cloudlink/planner/rules"
 	planstore "deviceagent/cloudlink/planner/store"
 	"deviceagent/cloudlink/planner/turn"
 	"deviceagent/taskmanager/core/catalog"
@@ -36,7 +33,7 @@ type cloud struct {
 }
 
 // startCloud runs the endpoint as the program plannerd joins it.
-func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dial func(context.Context) (net.Conn, error), newID func() string,
+func startCloud(dir string, cat *catalog.Catalog, plans planner.Planner, dial func(context.Context) (net.Conn, error), newID func() string,
 	decide func(planner.Asked) (wire.Decision, bool), own *agents.Agents, form Form, key ed25519.PrivateKey, log zerolog.Logger) (*cloud, error) {
 	st, err := planstore.Open(context.Background(), filepath.Join(dir, "planner.db"))
 	if err != nil {
@@ -44,7 +41,7 @@ func startCloud(dir string, cat *catalog.Catalog, words catalogfile.Planner, dia
 	}
 	front := newDoor()
 	opt := planner.Options{
-		Planner: pipeline.New(rules.New(cat, words), cat, words), Compile: compiler(cat), Check: checker(cat),
+		Planner: plans, Compile: compiler(cat), Check: checker(cat),
 		Dial: dial, Store: st, HTTP: front, NewID: newID, Decide: decide, Log: log,
 		AllowJSON: form.JSON, Encoding: form.encoding(), Signing: key,
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner"
 	"deviceagent/taskmanager/core"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/broker"
@@ -61,7 +61,7 @@ type house struct {
 var begin = time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
 
 // open builds the house. It must be called inside a bubble; close is due whatever it returns.
-func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate io.Writer, log zerolog.Logger) (err error) {
+func (h *house) open(s *Scenario, dir string, plans planner.Planner, narrate io.Writer, log zerolog.Logger) (err error) {
 	time.Sleep(time.Until(begin))
 	h.broker, h.log, h.gone = broker.New(), &robotLog{news: make(chan struct{}, 1)}, make(chan error, 1)
 	h.witness = h.broker.Subscribe("deviceagent/v1/#")
@@ -74,7 +74,7 @@ func (h *house) open(s *Scenario, dir string, words catalogfile.Planner, narrate
 	if h.outside = services; err != nil {
 		return err
 	}
-	if h.cloud, err = startCloud(dir, h.cat, words, h.broker.Dial, h.ids.next, h.answers.decide, own, h.form, key, side("cloud")); err != nil {
+	if h.cloud, err = startCloud(dir, h.cat, plans, h.broker.Dial, h.ids.next, h.answers.decide, own, h.form, key, side("cloud")); err != nil {
 		return err
 	}
 	h.device = &device{cut: h.cut, ferry: h.ferry, dir: dir, cat: h.cat, json: s.JSON, tier: s.Tier, noGoals: s.Off, form: h.form, trusted: trusted, broker: h.broker.Dial, newID: h.ids.next, log: side("device")}

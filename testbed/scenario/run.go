@@ -10,6 +10,9 @@ import (
 
 	"deviceagent/bridge/catalogfile"
 	"deviceagent/bridge/wire"
+	"deviceagent/cloudlink/planner"
+	"deviceagent/cloudlink/planner/pipeline"
+	"deviceagent/cloudlink/planner/rules"
 	"deviceagent/taskmanager/core/catalog"
 	"deviceagent/testbed/bus"
 )
@@ -62,7 +65,7 @@ func lastSpace(s string) int {
 type Runner struct {
 	way     Way
 	cat     *catalog.Catalog
-	words   catalogfile.Planner
+	plans   planner.Planner // one for all: it holds the language, and knows nothing of a home
 	Narrate io.Writer                             // what the robot does, for people; nil: nothing
 	Log     zerolog.Logger                        // of agent and planner
 	Form    Form                                  // of the messages
@@ -91,7 +94,12 @@ func NewRunnerOver(w Way) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{way: w, cat: cat, words: words, Log: zerolog.Nop()}, nil
+	return &Runner{way: w, cat: cat, plans: planning(cat, words), Log: zerolog.Nop()}, nil
+}
+
+// planning is the planner as the program plannerd joins it, without a model.
+func planning(cat *catalog.Catalog, words catalogfile.Planner) planner.Planner {
+	return pipeline.New(rules.New(cat, words), cat, words)
 }
 
 // Catalog is what the scenarios are run over.
@@ -131,7 +139,7 @@ func (r *Runner) play(s *Scenario, dir string, ferry *bus.Ferry, cut *cutter) (s
 			err = cerr
 		}
 	}()
-	if err := h.open(s, dir, r.words, r.Narrate, r.Log); err != nil {
+	if err := h.open(s, dir, r.plans, r.Narrate, r.Log); err != nil {
 		return nil, err
 	}
 	if cut != nil {

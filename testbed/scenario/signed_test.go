@@ -48,7 +48,7 @@ func inHostileHouse(t *testing.T, fault string, play func(x *hostile)) {
 		if fault != "" {
 			x.must(s.Home.Add(fault))
 		}
-		if err := h.open(s, dir, r.words, nil, zerolog.Nop()); err != nil {
+		if err := h.open(s, dir, r.plans, nil, zerolog.Nop()); err != nil {
 			t.Fatal(err)
 		}
 		play(x)
@@ -274,7 +274,7 @@ func (x *hostile) signWith(key ed25519.PrivateKey) {
 	x.must(x.cloud.close())
 	_, words, err := catalogOver(Socket)
 	x.must(err)
-	x.cloud, err = startCloud(x.dir, x.cat, words, x.broker.Dial, x.ids.next,
+	x.cloud, err = startCloud(x.dir, x.cat, planning(x.cat, words), x.broker.Dial, x.ids.next,
 		x.answers.decide, nil, x.form, key, zerolog.Nop())
 	x.must(err)
 	x.keys = wire.NewKeys(seed(0).Public().(ed25519.PublicKey), key.Public().(ed25519.PublicKey))
