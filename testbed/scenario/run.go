@@ -65,7 +65,7 @@ func lastSpace(s string) int {
 type Runner struct {
 	way     Way
 	cat     *catalog.Catalog
-	plans   planner.Planner // one for all: it holds the language, and knows nothing of a home
+	plans   planner.Planner                       // one for all: it holds the language, and knows nothing of a home
 	Narrate io.Writer                             // what the robot does, for people; nil: nothing
 	Log     zerolog.Logger                        // of agent and planner
 	Form    Form                                  // of the messages
