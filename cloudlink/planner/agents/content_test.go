@@ -190,9 +190,11 @@ func TestQuizThatNobodyAnswers(t *testing.T) {
 }
 
 func TestQuizIsStopped(t *testing.T) {
-	s := begin(t, map[string]any{"kind": "quiz"}, Memory{})
-	if s.on("user_response", "이제 그만할래", 1); !s.last.Last || strings.Contains(s.last.Text, "정답") {
-		t.Errorf("%+v", s.last)
+	for _, said := range []string{"이제 그만할래", "이제 자야겠다", "잘 자", "나 나갔다 올게", "재미없다", "그만 하고 싶어", "졸려", "이따 하자"} { // who takes leave does not answer
+		s := begin(t, map[string]any{"kind": "quiz"}, Memory{})
+		if s.on("user_response", said, 1); !s.last.Last || strings.Contains(s.last.Text, "정답") || len(s.memory.Answers) > 0 {
+			t.Errorf("%s: %+v", said, s.last)
+		}
 	}
 }
 
