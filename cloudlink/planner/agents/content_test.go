@@ -198,6 +198,20 @@ func TestQuizIsStopped(t *testing.T) {
 	}
 }
 
+// What only sounds like a farewell is an answer, and who asks to go on goes on.
+func TestAnswersAreNoFarewells(t *testing.T) {
+	for _, said := range []string{"나무늘보는 잘 자요", "잘게 썬 것", "mosquito", "그만두지 말고 계속해", "재미없지 않아 계속하자"} {
+		if stops(said) {
+			t.Errorf("%q ends the quiz", said)
+		}
+	}
+	for _, said := range []string{"stop it", "I quit", "good night!", "잘 자!", "아 너무 졸려", "그만"} {
+		if !stops(said) {
+			t.Errorf("%q does not end the quiz", said)
+		}
+	}
+}
+
 // The level follows the last five answers, over sessions, and falls as it rises.
 func TestLevels(t *testing.T) {
 	m := Memory{}

@@ -2,9 +2,11 @@ package agents
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -162,10 +164,24 @@ func folded(s string) string {
 var replies = read[map[string][]string]("replies.json")
 
 func among(kind, said string) bool {
+	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(said), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }), " ") + " "
 	said = folded(said)
-	return slices.ContainsFunc(replies[kind], func(w string) bool { return strings.Contains(said, folded(w)) })
+	return slices.ContainsFunc(replies[kind], func(w string) bool {
+		if w[0] < utf8.RuneSelf { // English has spaces between its words: a mosquito does not quit
+			return strings.Contains(words, " "+w+" ")
+		}
+		return strings.Contains(said, folded(w))
+	})
 }
 
-func stops(said string) bool  { return among("stop", said) }
+// leaves are words with which somebody takes leave, or has had enough, where they begin what is said: "나무늘보는 잘 자요" is an answer.
+var leaves = regexp.MustCompile(`^(?:(?:나|난|나는|저|전|저는|이제|우리|좀|아|음|그럼|너무|오늘은|이거)[ ,]+)*(?:자야겠|자야지|잘래|잘게요?[.! ]*$|잘 ?자(?:요|라)?[.! ]*$|자러 ?[가갈]|졸려|졸리|나갔다 ?올|나가 ?봐야|다녀올게|이따 ?하|나중에 ?하|재미 ?없|지루해)`)
+
+// goesOn are words that take a stop back.
+var goesOn = regexp.MustCompile(`지 ?(?:말|않|마)|계속`)
+
+func stops(said string) bool {
+	return (among("stop", said) || leaves.MatchString(strings.TrimSpace(said))) && !goesOn.MatchString(said)
+}
 func again(said string) bool  { return among("again", said) }
 func passes(said string) bool { return among("pass", said) }
