@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -42,17 +43,6 @@ var words = func() (w lists) {
 	return w
 }()
 
-func squeeze(text string) string { return strings.ReplaceAll(text, " ", "") }
-
-func has(text string, list []string) bool {
-	folded := squeeze(text)
-	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, squeeze(w)) })
-}
-
-func hasWord(text string, list []string) bool {
-	return slices.ContainsFunc(strings.Fields(text), func(f string) bool { return slices.Contains(list, f) })
-}
-
 // plain is a sentence in lower case, without marks, spaces in a row once.
 func plain(text string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
@@ -75,14 +65,14 @@ const (
 
 // answerOf reads a whole sentence as an answer: nothing else may be in it.
 func answerOf(text string) answer {
-	if has(text, words.Never) && has(text, words.OfferNo) {
+	if schedule.Has(text, words.Never) && schedule.Has(text, words.OfferNo) {
 		return saidNever
 	}
 	for range 3 {
 		switch {
-		case slices.ContainsFunc(words.Yes, func(w string) bool { return squeeze(w) == squeeze(text) }):
+		case slices.ContainsFunc(words.Yes, func(w string) bool { return schedule.Squeeze(w) == schedule.Squeeze(text) }):
 			return saidYes
-		case slices.ContainsFunc(words.No, func(w string) bool { return squeeze(w) == squeeze(text) }):
+		case slices.ContainsFunc(words.No, func(w string) bool { return schedule.Squeeze(w) == schedule.Squeeze(text) }):
 			return saidNo
 		}
 		lead, rest, more := strings.Cut(text, " ")
@@ -163,13 +153,13 @@ func (l *Listener) Refine(in turn.Input, d turn.Decision) turn.Decision {
 	}
 	en, text := english(in), plain(in.Text)
 	switch {
-	case has(text, words.Recall):
+	case schedule.Has(text, words.Recall):
 		return l.told(in, d, en)
-	case has(text, words.Erase) && has(text, words.Kept):
+	case schedule.Has(text, words.Erase) && schedule.Has(text, words.Kept):
 		return l.erased(in, d, en, text)
-	case has(text, words.Offer) && has(text, words.OfferNo) && has(text, append(slices.Clone(words.Never), "하지마", "그만", "묻지마", "보지마", "offer", "suggest")):
+	case schedule.Has(text, words.Offer) && schedule.Has(text, words.OfferNo) && schedule.Has(text, append(slices.Clone(words.Never), "하지마", "그만", "묻지마", "보지마", "offer", "suggest")):
 		return l.refused(in, d, en, text)
-	case has(text, []string{"제안", "물어", "offer", "suggest", "ask me"}) && has(text, words.OfferYes):
+	case schedule.Has(text, []string{"제안", "물어", "offer", "suggest", "ask me"}) && schedule.Has(text, words.OfferYes):
 		return l.approval(in, d, en)
 	}
 	return l.preference(d, en, text, in)
@@ -287,7 +277,7 @@ func (l *Listener) told(in turn.Input, d turn.Decision, en bool) turn.Decision {
 func (l *Listener) erased(in turn.Input, d turn.Decision, en bool, text string) turn.Decision {
 	var ids []string
 	for _, m := range in.Around.Memos {
-		if hasWord(text, words.All) || slices.ContainsFunc(strings.Fields(m.Text), func(w string) bool {
+		if schedule.HasWord(text, words.All) || slices.ContainsFunc(strings.Fields(m.Text), func(w string) bool {
 			return len([]rune(w)) > 1 && strings.Contains(text, w) && !slices.Contains(words.Like, w)
 		}) {
 			ids = append(ids, m.ID)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/turn"
 )
 
@@ -18,8 +19,6 @@ const (
 
 // between two offers of one thing.
 const offerEvery = time.Hour
-
-var dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // MayOffer says whether an operation may be offered at a moment, in the zone of the home; the reason where it may not. last is when it was
 // offered before; zero: never. A refusal goes over every approval.
@@ -65,5 +64,5 @@ func Within(h *turn.Hours, now time.Time) bool {
 			day = now.AddDate(0, 0, -1) // it began the day before
 		}
 	}
-	return in && (len(h.Days) == 0 || slices.Contains(h.Days, dayNames[day.Weekday()]))
+	return in && (len(h.Days) == 0 || slices.Contains(h.Days, schedule.DayNames[day.Weekday()]))
 }

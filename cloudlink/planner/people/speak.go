@@ -1,13 +1,11 @@
 package people
 
 import (
-	"fmt"
-
 	"deviceagent/cloudlink/planner/schedule"
 	"deviceagent/cloudlink/planner/turn"
 )
 
-var sentences = map[string][2]string{
+var sentences = schedule.Sentences{
 	"keep?":        {"'%s', 이렇게 기억해 둘까요?", "Shall I remember: '%s'?"},
 	"kept":         {"네, '%s', 기억해 둘게요. 언제든 지워 달라고 하실 수 있어요.", "OK, I will remember: '%s'. You can have it erased at any time."},
 	"not_kept":     {"네, 기억하지 않을게요.", "OK, I will not remember it."},
@@ -27,21 +25,10 @@ var sentences = map[string][2]string{
 	"may_not":      {"%s 제안 안 함", "never to offer: %s"},
 }
 
-func say(en bool, key string, args ...any) string {
-	text := sentences[key][0]
-	if en {
-		text = sentences[key][1]
-	}
-	if len(args) == 0 {
-		return text
-	}
-	return fmt.Sprintf(text, args...)
-}
+func say(en bool, key string, args ...any) string { return sentences.Say(en, key, args...) }
 
 // Offer is how something is offered.
 func Offer(what string, en bool) string { return say(en, "offer", what) }
-
-var koDays = map[string]string{"mon": "월", "tue": "화", "wed": "수", "thu": "목", "fri": "금", "sat": "토", "sun": "일"}
 
 func hoursText(h *turn.Hours, en bool) string {
 	if h == nil {
@@ -60,7 +47,7 @@ func hoursText(h *turn.Hours, en bool) string {
 				days += d + " "
 				continue
 			}
-			days += koDays[d]
+			days += schedule.KoDays[d]
 		}
 	}
 	if en {

@@ -59,14 +59,14 @@ func (b *Book) Shortcut(in turn.Input) (turn.Decision, bool) {
 // ofSpoken: what is said right after a schedule was made or changed may be about it.
 func (b *Book) ofSpoken(in turn.Input, s *said) (turn.Decision, bool) {
 	targets := slices.DeleteFunc(slices.Clone(in.Around.Spoken), func(id string) bool { _, ok := keptOf(in, id); return !ok })
-	if len(targets) == 0 && len(in.Around.Schedules) == 1 && !s.english && hasWord(s.text, korean.That) && (s.op == opChange || s.movesTo()) {
+	if len(targets) == 0 && len(in.Around.Schedules) == 1 && !s.english && HasWord(s.text, korean.That) && (s.op == opChange || s.movesTo()) {
 		targets = []string{in.Around.Schedules[0].WorkflowID} // "그거 8시로 바꿔": there is no other
 	}
 	if len(targets) == 0 {
 		return turn.Decision{}, false
 	}
 	switch {
-	case !s.question && s.takesBack() && !hasWord(s.text, s.words().All):
+	case !s.question && s.takesBack() && !HasWord(s.text, s.words().All):
 		return cancelled(in, s, targets, byFocus), true
 	case s.op == opChange && !s.noun && !s.question && s.when.anything() && len(targets) == 1 && b.about(in, s).empty():
 		return b.changed(in, s, targets, s.when, byFocus), true
@@ -79,7 +79,7 @@ func (b *Book) ofSpoken(in turn.Input, s *said) (turn.Decision, bool) {
 // onlyCancel: a bare "취소해 줘" with nothing under way and no schedule at work means a schedule, if there is one.
 func (b *Book) onlyCancel(in turn.Input, s *said) (turn.Decision, bool) {
 	w := s.words()
-	if len(in.Around.Schedules) == 0 || len(in.Around.Workflows) > 0 || len(in.Around.Sessions) > 0 || s.question || s.noun || !has(s.text, w.Cancel) || hasWord(s.text, w.All) || !s.takesBack() {
+	if len(in.Around.Schedules) == 0 || len(in.Around.Workflows) > 0 || len(in.Around.Sessions) > 0 || s.question || s.noun || !Has(s.text, w.Cancel) || HasWord(s.text, w.All) || !s.takesBack() {
 		return turn.Decision{}, false
 	}
 	for _, k := range in.Around.Schedules {
@@ -190,7 +190,7 @@ func (b *Book) decide(in turn.Input, s *said, by string) turn.Decision {
 	case opChange:
 		return b.toChange(in, s, by)
 	}
-	if has(lastWords(s.text, 3), []string{"하지마", "하지말", "하지 마"}) || s.english && has(s.text, []string{"don't", "donot"}) {
+	if Has(lastWords(s.text, 3), []string{"하지마", "하지말", "하지 마"}) || s.english && Has(s.text, []string{"don't", "donot"}) {
 		d := owned(opCreate, by, s)
 		d.TTSResponse = say(s.english, "dropped")
 		return d

@@ -53,7 +53,7 @@ func (b *Book) fill(in turn.Input, s *said, open *turn.Slots) (turn.Decision, bo
 
 // partWord is the word of an answer that names a part of the day: "오후요", "오전이에요".
 func partWord(bare string) string {
-	word := squeeze(bare)
+	word := Squeeze(bare)
 	for _, end := range []string{"이에요", "이요", "으로", "예요", "로", "요", "에"} {
 		if cut, ok := strings.CutSuffix(word, end); ok {
 			return cut
@@ -85,18 +85,18 @@ func (b *Book) fillTarget(in turn.Input, s *said, open *turn.Slots) (turn.Decisi
 	if len(ids) == 0 {
 		return turn.Decision{}, false
 	}
-	return b.settleTargets(in, s, open, ids, hasWord(s.text, s.words().All), byFragment), true
+	return b.settleTargets(in, s, open, ids, HasWord(s.text, s.words().All), byFragment), true
 }
 
 // halts says whether words stop what the robot does, and do not speak of taking back what is kept.
 func (b *Book) halts(in turn.Input, s *said) bool {
-	return b.read(in).Control != nil && !has(s.text, s.words().Cancel) && !has(s.text, s.words().Nouns)
+	return b.read(in).Control != nil && !Has(s.text, s.words().Cancel) && !Has(s.text, s.words().Nouns)
 }
 
 // ordered says whether words are an order of their own, that picks no schedule out of several: "30분 뒤에 청정 꺼줘", but not "청정 예약" or "6시 거 취소해 줘".
 func (b *Book) ordered(in turn.Input, s *said) bool {
 	w := s.words()
-	if s.noun || has(s.text, w.Cancel) || has(s.text, w.Change) {
+	if s.noun || Has(s.text, w.Cancel) || Has(s.text, w.Change) {
 		return false
 	}
 	in.Around = turn.Around{}

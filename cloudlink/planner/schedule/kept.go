@@ -12,7 +12,7 @@ import (
 // listed answers what is kept.
 func (b *Book) listed(in turn.Input, s *said, by string) turn.Decision {
 	d := owned(opList, by, s)
-	if strings.Contains(squeeze(s.text), "수있") && !hasWord(s.text, korean.Ask) && !has(s.text, korean.Wonder) && has(s.text, []string{"예약할", "설정할", "등록할", "맞출", "알릴", "추가할", "잡을"}) || s.english && strings.HasPrefix(s.text, "can you") {
+	if strings.Contains(Squeeze(s.text), "수있") && !HasWord(s.text, korean.Ask) && !Has(s.text, korean.Wonder) && Has(s.text, []string{"예약할", "설정할", "등록할", "맞출", "알릴", "추가할", "잡을"}) || s.english && strings.HasPrefix(s.text, "can you") {
 		d.TTSResponse = say(s.english, "can")
 		return d
 	}
@@ -58,11 +58,11 @@ func (b *Book) toChange(in turn.Input, s *said, by string) turn.Decision {
 			last = i
 		}
 	}
-	if n := len(s.found) - 1; last < 0 && n >= 0 && has(string(s.runes[:s.found[0].Start]), s.words().Nouns) {
+	if n := len(s.found) - 1; last < 0 && n >= 0 && Has(string(s.runes[:s.found[0].Start]), s.words().Nouns) {
 		last = n // "예약을 주말에만 하도록 바꿔 줘"
 	}
 	first := last
-	for first > 0 && !has(string(s.runes[s.found[first-1].End:s.found[first].Start]), s.words().Nouns) && s.found[first-1].Tail != "를" && s.found[first-1].Tail != "을" {
+	for first > 0 && !Has(string(s.runes[s.found[first-1].End:s.found[first].Start]), s.words().Nouns) && s.found[first-1].Tail != "를" && s.found[first-1].Tail != "을" {
 		first-- // "내일 8시로": the day belongs to it
 	}
 	from, next := s.found, s.found[:0:0]
@@ -81,7 +81,7 @@ func (b *Book) toChange(in turn.Input, s *said, by string) turn.Decision {
 
 // shift is by how many minutes something is put off or brought forward: "30분 미뤄 줘", "한 시간 당겨 줘"; 0: it is not.
 func (s *said) shift() int {
-	later, sooner := has(s.text, []string{"미뤄", "미루", "늦춰", "늦추"}), has(s.text, []string{"당겨", "당기"})
+	later, sooner := Has(s.text, []string{"미뤄", "미루", "늦춰", "늦추"}), Has(s.text, []string{"당겨", "당기"})
 	if s.english || later == sooner {
 		return 0
 	}

@@ -7,8 +7,8 @@ import (
 	"deviceagent/bridge/wire"
 )
 
-// dayNames are the days of the contract, by [time.Weekday].
-var dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+// DayNames are the days of the contract, by [time.Weekday].
+var DayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
 // Next is when a schedule begins next after a moment, by its own zone; false: never any more, or its zone or time cannot be read. The
 // device reckons for itself, also where clocks are set back or forth; this is for telling people.
@@ -27,7 +27,7 @@ func Next(s wire.Schedule, after time.Time) (time.Time, bool) {
 				return time.Time{}, false
 			}
 			day = time.Date(on.Year(), on.Month(), on.Day(), at.Hour(), at.Minute(), 0, 0, zone)
-		} else if !slices.Contains(s.Days, dayNames[day.Weekday()]) {
+		} else if !slices.Contains(s.Days, DayNames[day.Weekday()]) {
 			continue
 		}
 		if ended(s, day) {

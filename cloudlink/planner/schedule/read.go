@@ -67,7 +67,7 @@ func read(in turn.Input) *said {
 	}
 	s.rest = s.without()
 	w := s.words()
-	s.noun = has(s.text, w.Nouns) || !s.english && has(s.text, w.Reminders) || s.english && strings.Contains(s.text, "remind")
+	s.noun = Has(s.text, w.Nouns) || !s.english && Has(s.text, w.Reminders) || s.english && strings.Contains(s.text, "remind")
 	s.question = strings.Contains(in.Text, "?") || s.asks()
 	s.op = s.operation(in.Text)
 	return s
@@ -155,35 +155,35 @@ func (s *said) without() string {
 func (s *said) asks() bool {
 	w := s.words()
 	if s.english {
-		return slices.ContainsFunc(w.Ask, func(q string) bool { return strings.HasPrefix(s.text, q) }) || has(s.text, []string{"is there", "are there", "do i have"})
+		return slices.ContainsFunc(w.Ask, func(q string) bool { return strings.HasPrefix(s.text, q) }) || Has(s.text, []string{"is there", "are there", "do i have"})
 	}
 	last := s.text
 	if i := strings.LastIndexByte(last, ' '); i >= 0 {
 		last = last[i+1:]
 	}
 	what := slices.ContainsFunc(strings.Fields(s.text), func(f string) bool { return strings.HasPrefix(f, "뭐") || strings.HasPrefix(f, "뭘") })
-	asked := what || hasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
+	asked := what || HasWord(s.text, w.Ask) || slices.ContainsFunc(w.Ask, func(q string) bool { return len([]rune(q)) > 1 && strings.Contains(s.text, q) })
 	if strings.Contains(s.text, "라고") || strings.Contains(s.text, "다고") {
 		return asked
 	}
-	wonders := has(s.text, w.Wonder) || s.noun && slices.ContainsFunc(w.NounEnds, func(e string) bool { return strings.HasSuffix(last, e) }) && !has(last, []string{"줄래", "줄수", "주실"})
-	return asked || wonders || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !has(last, []string{"줘", "주세"})
+	wonders := Has(s.text, w.Wonder) || s.noun && slices.ContainsFunc(w.NounEnds, func(e string) bool { return strings.HasSuffix(last, e) }) && !Has(last, []string{"줄래", "줄수", "주실"})
+	return asked || wonders || slices.ContainsFunc(w.State, func(v string) bool { return strings.HasPrefix(last, v) || strings.HasPrefix(last, "예약"+v) }) && !Has(last, []string{"줘", "주세"})
 }
 
 // operation says what is wanted of schedules.
 func (s *said) operation(original string) string {
 	w := s.words()
-	give := !s.english && has(lastWords(s.text, 3), []string{"줘", "줄래", "주세", "주실", "주겠", "주라", "달라", "부탁", "줄 수", "주실 수"}) && !has(s.text, w.Wonder) && !has(lastWords(s.text, 3), w.Look)
+	give := !s.english && Has(lastWords(s.text, 3), []string{"줘", "줄래", "주세", "주실", "주겠", "주라", "달라", "부탁", "줄 수", "주실 수"}) && !Has(s.text, w.Wonder) && !Has(lastWords(s.text, 3), w.Look)
 	switch {
 	case s.english && s.question:
 		return opList
 	case !s.english && s.question && !give:
 		return opList
-	case has(s.text, w.Cancel), s.noun && has(s.text, w.CancelWithNoun) && !has(s.text, []string{"켜", "맞춰"}) && s.endsWithCancel():
+	case Has(s.text, w.Cancel), s.noun && Has(s.text, w.CancelWithNoun) && !Has(s.text, []string{"켜", "맞춰"}) && s.endsWithCancel():
 		return opCancel
-	case has(s.text, w.Change) && (s.noun || s.movesTo()), s.noun && s.movesTo() && !give && !has(s.rest, []string{"해", "켜", "꺼"}):
+	case Has(s.text, w.Change) && (s.noun || s.movesTo()), s.noun && s.movesTo() && !give && !Has(s.rest, []string{"해", "켜", "꺼"}):
 		return opChange
-	case s.noun && (s.shows() || !s.english && has(lastWords(s.text, 2), w.Look) && !strings.Contains(s.text, "라고")):
+	case s.noun && (s.shows() || !s.english && Has(lastWords(s.text, 2), w.Look) && !strings.Contains(s.text, "라고")):
 		return opList
 	}
 	return opCreate
@@ -212,7 +212,7 @@ func (s *said) endsWithCancel() bool {
 func (s *said) shows() bool {
 	w := s.words()
 	if s.english {
-		return has(s.text, w.Show)
+		return Has(s.text, w.Show)
 	}
 	if strings.Contains(s.text, "라고") || strings.Contains(s.text, "다고") {
 		return false
@@ -244,7 +244,7 @@ func lastWords(text string, n int) string {
 // takesBack says whether a sentence is nothing but a wish to leave it: "아니야 됐어", "취소해 줘".
 func (s *said) takesBack() bool {
 	w := s.words()
-	if !has(s.text, w.Never) || s.when.anything() {
+	if !Has(s.text, w.Never) || s.when.anything() {
 		return false
 	}
 	left := s.rest

@@ -12,7 +12,7 @@ import (
 
 // What is said is about what will be: a schedule exists when the device has taken it, and nobody here knows that yet.
 
-var sentences = map[string][2]string{
+var sentences = Sentences{
 	"what":          {"무엇을 예약할까요? '매일 오후 6시에 청정'처럼 말씀해 주세요.", "What should I schedule? Say, for example, 'cleaning every day at 6 pm'."},
 	"when":          {"언제 할까요? '매일 오후 6시부터 7시까지'나 '내일 오전 9시'처럼 말씀해 주세요.", "When? Say, for example, 'every day from 6 pm to 7 pm' or 'tomorrow at 9 am'."},
 	"hour":          {"몇 시에 할까요?", "At what time?"},
@@ -46,10 +46,16 @@ var sentences = map[string][2]string{
 	"not_ours_now":  {"%s 제가 할 수 있는 일이 아니에요. 이동, 공기 청정 같은 일과 알림은 예약할 수 있어요.", "I cannot do %s. I can schedule moving, air cleaning and reminders."},
 }
 
-func say(en bool, key string, args ...any) string {
-	text := sentences[key][0]
+func say(en bool, key string, args ...any) string { return sentences.Say(en, key, args...) }
+
+// Sentences are said in Korean and in English, by a key.
+type Sentences map[string][2]string
+
+// Say fills a sentence; without arguments it stands as it is.
+func (s Sentences) Say(en bool, key string, args ...any) string {
+	text := s[key][0]
 	if en {
-		text = sentences[key][1]
+		text = s[key][1]
 	}
 	if len(args) == 0 {
 		return text
@@ -113,7 +119,8 @@ func spoken(s wire.Schedule, now time.Time, en bool) string {
 	return text + "부터 " + end + "까지"
 }
 
-var koDays = map[string]string{"mon": "월", "tue": "화", "wed": "수", "thu": "목", "fri": "금", "sat": "토", "sun": "일"}
+// KoDays are the Korean names of the days of the contract.
+var KoDays = map[string]string{"mon": "월", "tue": "화", "wed": "수", "thu": "목", "fri": "금", "sat": "토", "sun": "일"}
 
 func dayText(s wire.Schedule, now time.Time) string {
 	if s.On != "" {
@@ -130,7 +137,7 @@ func dayText(s wire.Schedule, now time.Time) string {
 	}
 	var names []string
 	for _, d := range days {
-		names = append(names, koDays[d])
+		names = append(names, KoDays[d])
 	}
 	if len(names) == 1 {
 		return "매주 " + names[0] + "요일"
@@ -148,7 +155,7 @@ func dateText(on string, now time.Time) string {
 	if err != nil {
 		return on
 	}
-	return fmt.Sprintf("%d월 %d일 %s요일", day.Month(), day.Day(), koDays[dayNames[day.Weekday()]])
+	return fmt.Sprintf("%d월 %d일 %s요일", day.Month(), day.Day(), KoDays[DayNames[day.Weekday()]])
 }
 
 // HourText is a time of day for people: 오후 6시 30분, 정오, 자정.
@@ -194,7 +201,7 @@ func spokenEnglish(s wire.Schedule, now time.Time) string {
 	default:
 		var names []string
 		for _, d := range sortedDays(s.Days) {
-			names = append(names, time.Weekday(slices.Index(dayNames, d)).String())
+			names = append(names, time.Weekday(slices.Index(DayNames, d)).String())
 		}
 		day = "every " + strings.Join(names, " and ")
 	}

@@ -205,7 +205,7 @@ func (s *said) reminder() (string, bool) {
 		return s.reminderEnglish()
 	}
 	text := s.rest
-	if has(text, korean.Wake) {
+	if Has(text, korean.Wake) {
 		return "일어날 시간이에요.", true
 	}
 	for _, quote := range []string{"이라고", "라고", "다고", "자고"} {
@@ -213,7 +213,7 @@ func (s *said) reminder() (string, bool) {
 		if behind := toldFirst.FindStringSubmatch(text); behind != nil && strings.HasSuffix(behind[2], quote) { // "알려 줘, 라면 불 끄라고"
 			before, after, ok = strings.TrimSuffix(behind[2], quote), behind[1], true
 		}
-		if ok && (has(after, korean.Told) || s.when.anything() && justSay.MatchString(after)) && strings.TrimSpace(before) != "" {
+		if ok && (Has(after, korean.Told) || s.when.anything() && justSay.MatchString(after)) && strings.TrimSpace(before) != "" {
 			return strings.TrimSpace(before) + quote + " 알려 달라고 하셨어요.", true
 		}
 	}
@@ -298,7 +298,7 @@ func (s *said) reminderEnglish() (string, bool) {
 	case strings.Contains(text, "remind me "):
 		_, what, _ := strings.Cut(text, "remind me ")
 		return "It is time " + what + ".", what != ""
-	case has(text, []string{"alarm", "reminder", "remindme"}):
+	case Has(text, []string{"alarm", "reminder", "remindme"}):
 		return "It is time.", true
 	}
 	return "", false

@@ -18,7 +18,7 @@ func (b *Book) meant(in turn.Input, s *said, w when) (ids []string, all bool) {
 			ids = append(ids, k.WorkflowID)
 		}
 	}
-	return ids, hasWord(s.text, s.words().All)
+	return ids, HasWord(s.text, s.words().All)
 }
 
 // subject is what a sentence names of a schedule: an operation, or words of it.
@@ -43,7 +43,7 @@ func (b *Book) about(in turn.Input, s *said) subject {
 	} else {
 		for _, list := range [][]string{w.Cancel, w.Change, w.All, w.Show, w.CancelWithNoun, w.Ask, w.Nouns} {
 			for _, v := range slices.SortedFunc(slices.Values(list), func(a, b string) int { return len(b) - len(a) }) {
-				if len([]rune(v)) > 1 || hasWord(left, []string{v}) {
+				if len([]rune(v)) > 1 || HasWord(left, []string{v}) {
 					left = strings.ReplaceAll(left, v, " ")
 				}
 			}
@@ -77,7 +77,7 @@ func hasOnly(s *said, w *lists) bool {
 	if s.english {
 		only = []string{"alarm", "reminder", "timer"}
 	}
-	return has(s.text, only) && !has(s.text, []string{"예약", "스케줄", "schedule"})
+	return Has(s.text, only) && !Has(s.text, []string{"예약", "스케줄", "schedule"})
 }
 
 func (x subject) fits(k turn.Kept) bool {
@@ -87,7 +87,7 @@ func (x subject) fits(k turn.Kept) bool {
 	case len(x.words) == 0, x.function != "" && x.function == k.Function:
 		return true
 	}
-	text := squeeze(strings.ToLower(k.What + k.Utterance))
+	text := Squeeze(strings.ToLower(k.What + k.Utterance))
 	return slices.ContainsFunc(x.words, func(w string) bool { return len([]rune(w)) > 1 && strings.Contains(text, strings.ToLower(w)) })
 }
 
@@ -109,7 +109,7 @@ func onDate(k turn.Kept, date string) bool {
 		return k.Schedule.On == date
 	}
 	day, err := time.Parse(time.DateOnly, date)
-	return err == nil && slices.Contains(k.Schedule.Days, dayNames[day.Weekday()])
+	return err == nil && slices.Contains(k.Schedule.Days, DayNames[day.Weekday()])
 }
 
 func sortedDays(days []string) []string {
@@ -119,11 +119,11 @@ func sortedDays(days []string) []string {
 // chosen are the targets that an answer picks out of those that were offered, in their order: by number, by time, by name, or all.
 func (b *Book) chosen(in turn.Input, s *said, offered []string) []string {
 	w := s.words()
-	if hasWord(s.text, w.All) {
+	if HasWord(s.text, w.All) {
 		return offered
 	}
 	for _, text := range slices.SortedFunc(keysOf(w.Numbers), func(a, b string) int { return len(b) - len(a) }) {
-		if !strings.Contains(squeeze(s.text), squeeze(text)) {
+		if !strings.Contains(Squeeze(s.text), Squeeze(text)) {
 			continue
 		}
 		n := w.Numbers[text]

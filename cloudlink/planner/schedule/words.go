@@ -55,16 +55,17 @@ func readLists(name string) (l lists) {
 
 var korean, english = readLists("words.json"), readLists("english.json")
 
-func squeeze(text string) string { return strings.ReplaceAll(text, " ", "") }
+// Squeeze takes the spaces out.
+func Squeeze(text string) string { return strings.ReplaceAll(text, " ", "") }
 
-// has says whether a text has one of the words; spaces do not count in Korean words.
-func has(text string, list []string) bool {
-	folded := squeeze(text)
-	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, squeeze(w)) })
+// Has says whether a text has one of the words; spaces do not count in Korean words.
+func Has(text string, list []string) bool {
+	folded := Squeeze(text)
+	return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(folded, Squeeze(w)) })
 }
 
-// hasWord says whether one of the words of a text is one of the list.
-func hasWord(text string, list []string) bool {
+// HasWord says whether one of the words of a text is one of the list.
+func HasWord(text string, list []string) bool {
 	return slices.ContainsFunc(strings.Fields(text), func(w string) bool { return slices.Contains(list, w) })
 }
 
